@@ -1,0 +1,3 @@
+"""dagflow: a compiler and a durable runtime for agent workflows."""
+
+from __future__ import annotations

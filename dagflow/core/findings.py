@@ -1,0 +1,117 @@
+"""Findings: what the compiler tells the author about a workflow, and the report they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dagflow.core.source import Span
+from dagflow.core.values import JsonValue
+
+
+class Severity(Enum):
+    """How a finding affects the plan. Only an error stops one from being made."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding speaks of: "first written here"."""
+
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text at `span` by `text`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that would mend the finding, safe to apply by machine."""
+
+    description: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem at one place, raised by one rule.
+
+    `path` is the JSON Pointer of the place in the document; `witness` an input that shows it.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    span: Span
+    path: str = ""
+    related: tuple[Related, ...] = ()
+    witness: JsonValue = None
+    help: str = ""
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Something that pruning took out of the graph, and why.
+
+    `kind` is "step", "edge", "branch" or "transition"; `name` names it ("a", "a -> b",
+    "route[1]", "a: waiting -> ready"); `code` is the rule that proved it, or "".
+    """
+
+    kind: str
+    name: str
+    reason: str
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSize:
+    """How many steps a graph has, and how many distinct pairs of steps have an edge."""
+
+    nodes: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a run can cost at most; None where nothing bounds it. Times are in seconds."""
+
+    steps: int | None = None
+    tokens: int | None = None
+    tool_calls: int | None = None
+    time_best: float | None = None
+    time_worst: float | None = None
+    peak_memory: int | None = None
+    critical_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `dagflow check` found in one workflow."""
+
+    workflow: str
+    version: str
+    plan: str | None
+    findings: tuple[Finding, ...]
+    before: GraphSize = GraphSize(0, 0)
+    after: GraphSize = GraphSize(0, 0)
+    removed: tuple[Removal, ...] = ()
+    fused: tuple[tuple[str, ...], ...] = ()
+    bounds: Bounds = Bounds()
+    tools: tuple[tuple[str, str], ...] = ()
+    timings: tuple[tuple[str, float], ...] = field(default=(), compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether a plan was made."""
+        return self.plan is not None

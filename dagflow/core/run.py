@@ -1,0 +1,417 @@
+"""The run: what happened to a plan, as a fold over recorded changes.
+
+A step's life is a table of moves between labelled states. A plan carries that table
+instantiated for each of its steps (`Plan.constraints`), and the engine makes listed moves only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+from dagflow.core.errors import ErrorClass
+from dagflow.core.values import JsonObject, JsonValue
+
+
+class StepState(Enum):
+    """Where a step is."""
+
+    PENDING = "pending"  # some step before it is not final yet
+    READY = "ready"  # may be claimed by a worker
+    RUNNING = "running"  # claimed; the lease names the worker
+    WAITING = "waiting"  # for a time, a person, a signal, a child; the reason says which
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"  # the last attempt's class was `timeout`
+    SKIPPED = "skipped"  # guard: `when` was false; upstream: it can't become ready
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether nothing more can happen to the step."""
+        return self in FINAL
+
+
+FINAL: Final = frozenset(
+    {
+        StepState.SUCCEEDED,
+        StepState.FAILED,
+        StepState.TIMED_OUT,
+        StepState.SKIPPED,
+        StepState.CANCELLED,
+    }
+)
+
+WaitReason: TypeAlias = Literal[
+    "backoff", "approval", "signal", "timer", "child", "unknown_outcome"
+]
+
+STATES: Final = (
+    "pending", "ready", "running",
+    "waiting(backoff)", "waiting(approval)", "waiting(signal)", "waiting(timer)",
+    "waiting(child)", "waiting(unknown_outcome)",
+    "succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled",
+)  # fmt: skip
+"""Every label: a state, with its reason where moves differ by it."""
+
+MOVES: Final[frozenset[tuple[str, str]]] = frozenset(
+    (before, after)
+    for before, afters in {
+        "pending": ("ready", "skipped(guard)", "skipped(upstream)", "failed", "cancelled"),
+        "ready": ("running", "failed", "timed_out", "cancelled"),
+        "running": (
+            "succeeded", "failed", "timed_out", "cancelled", "ready",
+            "waiting(backoff)", "waiting(approval)", "waiting(signal)", "waiting(timer)",
+            "waiting(child)", "waiting(unknown_outcome)",
+        ),
+        "waiting(backoff)": ("ready", "failed", "timed_out", "cancelled"),
+        "waiting(approval)": ("succeeded", "failed", "timed_out", "cancelled"),
+        "waiting(signal)": ("succeeded", "failed", "timed_out", "cancelled"),
+        "waiting(timer)": ("succeeded", "failed", "timed_out", "cancelled"),
+        "waiting(child)": ("ready", "succeeded", "failed", "timed_out", "cancelled",
+                           "waiting(backoff)"),
+        "waiting(unknown_outcome)": ("succeeded", "failed", "timed_out", "cancelled"),
+    }.items()
+    for after in afters
+)  # fmt: skip
+"""The language's whole table. `failed` from `pending` is class `guard`: `when` had no value."""
+
+
+class RunState(Enum):
+    """Where a run is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"  # nothing is ready or running, something waits
+    PAUSED = "paused"
+    FINISHING = "finishing"  # the outcome is fixed; compensation and finally run
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether the run is over."""
+        return self in RUN_FINAL
+
+
+RUN_FINAL: Final = frozenset(
+    {RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFailure:
+    """Why an attempt failed. `retry_after`: seconds a server asked to wait, if it did."""
+
+    error_class: ErrorClass
+    message: str
+    attempt: int = 1
+    retry_after: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class StepRecord:
+    """What is known of one execution of a step. Fields change only through `StepChanged`.
+
+    `state` is a label of `STATES`; `input` what its templates gave when it became ready (secrets
+    as references); `has_output` tells an output of null from none; `token` is the fencing token,
+    grown by every claim; `due` when the timer it waits for goes off; `data` what its kind
+    remembers (a loop's items and turn, a switch's branch, an approval's hash).
+    """
+
+    path: str
+    state: str = "pending"
+    attempt: int = 0
+    generation: int = 0
+    token: int = 0
+    worker: str = ""
+    lease_until: datetime | None = None
+    input: JsonValue = None
+    output: JsonValue = None
+    has_output: bool = False
+    recovered: bool = False
+    error: StepFailure | None = None
+    errors: JsonValue = None
+    handled: bool = False
+    goto: str = ""
+    due: datetime | None = None
+    ready_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    data: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepChanged:
+    """A step moved (or stayed, `before == after`) and these fields of its record changed.
+
+    `set` maps names of `StepRecord` fields to their new values, as they are in Python.
+    """
+
+    path: str
+    before: str
+    after: str
+    at: datetime
+    set: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanged:
+    """The run moved, and these fields of it changed."""
+
+    before: RunState
+    after: RunState
+    at: datetime
+    set: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalArrived:
+    """A signal joined the queue of its name."""
+
+    name: str
+    payload: JsonValue
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalTaken:
+    """The oldest signal of a name went to a waiting step, or was left over at the end."""
+
+    name: str
+    path: str | None
+    at: datetime
+
+
+Change: TypeAlias = StepChanged | RunChanged | SignalArrived | SignalTaken
+"""A fact about a run. The log of a run is its changes in order; the run is their fold."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """The state of a run. Only `apply` changes it.
+
+    `outcome` is fixed when the run begins to finish; `steps` has a record for every step that
+    has left `pending` (and every step of the top block), under its run path; `version` counts
+    applied batches.
+    """
+
+    id: str
+    plan: str
+    inputs: JsonValue
+    state: RunState = RunState.QUEUED
+    version: int = 0
+    attempt: int = 1
+    root: str = ""
+    parent: str = ""
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    deadline_at: datetime | None = None
+    cleanup_deadline_at: datetime | None = None
+    clock_stopped_at: datetime | None = None
+    outcome: str = ""
+    cancel_requested: bool = False
+    paused: bool = False
+    outputs: JsonValue = None
+    error: StepFailure | None = None
+    used: JsonObject = field(default_factory=dict)
+    steps: dict[str, StepRecord] = field(default_factory=dict)
+    signals: dict[str, list[JsonValue]] = field(default_factory=dict)
+
+    def apply(self, change: Change) -> None:
+        """Fold one change in. The change must fit: the engine made it from this very state."""
+        match change:
+            case StepChanged():
+                record = self.steps.get(change.path)
+                if record is None:
+                    record = self.steps[change.path] = StepRecord(path=change.path)
+                record.state = change.after
+                for name, value in change.set.items():
+                    setattr(record, name, value)
+            case RunChanged():
+                self.state = change.after
+                for name, value in change.set.items():
+                    setattr(self, name, value)
+            case SignalArrived():
+                self.signals.setdefault(change.name, []).append(change.payload)
+            case SignalTaken():
+                self.signals[change.name].pop(0)
+
+
+# ── what happens to a run from outside: the events that `decide` answers ──────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """Start a queued run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A worker wants to run a ready step; the lease ends at `until` unless it is extended."""
+
+    path: str
+    worker: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeed:
+    """An attempt ended well. `token` must be the record's, or the report is void."""
+
+    path: str
+    token: int
+    output: JsonValue
+    used: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fail:
+    """An attempt failed. `token` as in `Succeed`."""
+
+    path: str
+    token: int
+    error: StepFailure
+    used: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoseLease:
+    """The worker of a running step is gone, or gave it back (`released`: no attempt counted)."""
+
+    path: str
+    token: int
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """Time has passed: every timer and deadline that is due at `now` goes off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide:
+    """A person's answer to an approval. `arguments` is the hash that the person saw."""
+
+    path: str
+    approve: bool
+    by: str
+    comment: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A named signal with its payload."""
+
+    name: str
+    payload: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildEnded:
+    """A child run is over."""
+
+    path: str
+    state: RunState
+    outputs: JsonValue
+    error: StepFailure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """A person settled an unknown outcome: succeeded with a value, or failed(conflict)."""
+
+    path: str
+    succeeded: bool
+    output: JsonValue = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Stop the run."""
+
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Start no more steps until `Resume`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """End a pause."""
+
+
+Event: TypeAlias = (
+    Begin | Claim | Succeed | Fail | LoseLease | Tick | Decide | Signal | ChildEnded
+    | Settle | Cancel | Pause | Resume
+)  # fmt: skip
+
+
+# ── what the engine must do after the changes are stored ──────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatch:
+    """Ring the doorbell: the step at `path` is ready to be claimed."""
+
+    path: str
+    queue: str = "default"
+    priority: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakeAt:
+    """Send a `Tick` at this time (a record's `due` or a deadline); the earliest counts."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartChild:
+    """Start a child run for the step at `path`; `key` makes it the same run on a repeat."""
+
+    path: str
+    inputs: JsonValue
+    key: str
+    deadline_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopChild:
+    """Cancel the child run of the step at `path`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """Stop the running attempt of the step at `path`: SIGTERM, then the cage is killed."""
+
+    path: str
+    token: int
+
+
+Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | Kill
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What `decide` answers: the changes to record, and what to do once they are.
+
+    `refused` says why the event changed nothing ("" when it was taken): a stale token, an
+    approval already decided, a signal that nothing can consume.
+    """
+
+    changes: tuple[Change, ...] = ()
+    commands: tuple[Command, ...] = ()
+    refused: str = ""

@@ -1,0 +1,43 @@
+"""Places in a source file, counted as editors count them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of one file: 1-based lines and columns (code points), the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    file: str = ""
+
+
+NOWHERE = Span(1, 1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class At(Generic[T]):
+    """A value together with the place where its author wrote it."""
+
+    value: T
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was read: its name for messages, and its text."""
+
+    name: str
+    text: str
+
+    def line(self, number: int) -> str:
+        """Return line `number` (1-based) without its newline, or "" past the end."""
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
