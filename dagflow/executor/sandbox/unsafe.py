@@ -1,0 +1,73 @@
+"""No sandbox at all: for hosts that can't make one, when the user says so in so many words."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+from dagflow.executor.sandbox.cage import Action, Outcome
+from dagflow.executor.sandbox.process import PATH, RESULT_CAP
+
+
+class UnsafeCage:
+    """Runs actions as plain child processes: wall time and output are bounded, nothing else is."""
+
+    async def run(self, action: Action) -> Outcome:
+        """Run one action in a folder of its own and kill its process group at the end."""
+        with tempfile.TemporaryDirectory(prefix="dagflow-work-") as folder:
+            _fill(folder, action)
+            return await self._run(action, folder)
+
+    async def _run(self, action: Action, folder: str) -> Outcome:
+        with tempfile.TemporaryFile() as result:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    # The shell only moves the result to descriptor 3; no value reaches its text.
+                    "/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{result.fileno()}', "sh", *action.argv,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    pass_fds=(result.fileno(),),
+                    cwd=folder,
+                    env={"PATH": PATH, "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"},
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                return Outcome(kind="error", exit_code=127, message=str(error))
+            try:
+                talk = process.communicate(action.stdin)
+                stdout, stderr = await asyncio.wait_for(talk, action.timeout)
+            except TimeoutError:
+                message = f"not finished after {action.timeout:g} s"
+                return Outcome(kind="timeout", exit_code=-9, message=message)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+            result.seek(0)
+            return _outcome(action, process.returncode or 0, stdout, stderr, result.read())
+
+
+def _fill(folder: str, action: Action) -> None:
+    for name, content in action.files.items():
+        Path(folder, name).write_bytes(content)
+
+
+def _outcome(action: Action, code: int, stdout: bytes, stderr: bytes, result: bytes) -> Outcome:
+    cap = action.limits.output
+    if len(stdout) > cap or len(stderr) > cap or len(result) > RESULT_CAP:
+        message = "output is longer than its limit"
+        return Outcome(kind="output_limit", exit_code=code, message=message)
+    message = "" if code == 0 else f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+    return Outcome(
+        kind="ok" if code == 0 else "error",
+        exit_code=code,
+        stdout=stdout,
+        stderr=stderr,
+        result=result,
+        message=message,
+    )

@@ -1,0 +1,131 @@
+"""What a worker is given for one attempt of a step, and what it may use while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias, TypeVar, cast
+
+from dagflow.core.clock import Clock
+from dagflow.core.errors import StepError
+from dagflow.core.plan import PlanStep
+from dagflow.core.values import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of one step.
+
+    `path` is the run path, `step` its plan; `token` the fencing token that the report must carry.
+    `input` is what `decide` recorded: `{"with": …, "body": {name: …}}`, secrets as references.
+    `activation` holds exactly what a transform's expression reads, and nothing for other kinds.
+    `timeout` bounds the attempt in seconds, already cut by the step's and the run's deadline;
+    `deadline_at` is the earliest of those. `idempotency_key` is equal on every attempt of one
+    generation. `tools` and `models` are the plan's.
+    """
+
+    run_id: str
+    root: str
+    path: str
+    attempt: int
+    token: int
+    kind: str
+    step: PlanStep
+    input: JsonValue = None
+    activation: JsonObject = field(default_factory=dict)
+    timeout: float | None = None
+    deadline_at: datetime | None = None
+    idempotency_key: str = ""
+    tools: Mapping[str, JsonObject] = field(default_factory=dict)
+    models: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> JsonValue:
+        """Return what the step's `with` gave, or None."""
+        return self.input.get("with") if isinstance(self.input, dict) else None
+
+    @property
+    def body(self) -> JsonObject:
+        """Return what the templates of the kind's own fields gave, by name."""
+        body = self.input.get("body") if isinstance(self.input, dict) else None
+        return body if isinstance(body, dict) else {}
+
+
+class ToolCaller(Protocol):
+    """Calls an operation of an OpenAPI document."""
+
+    async def __call__(
+        self,
+        operation: JsonObject,
+        arguments: JsonValue,
+        *,
+        timeout: float | None,  # noqa: ASYNC109  # the bound goes to the HTTP client
+        idempotency_key: str,
+        secret: Callable[[str], str],
+    ) -> JsonValue:
+        """Return `{status, headers, body}`. Raises `StepError` with the class of what failed."""
+        ...
+
+
+class StepContext(Protocol):
+    """What an attempt may use beside its own values."""
+
+    @property
+    def clock(self) -> Clock:
+        """The worker's clock."""
+        ...
+
+    @property
+    def services(self) -> Mapping[str, object]:
+        """What wiring provides by name: `tools`, `chat`, `cage`, `http`; see `service`."""
+        ...
+
+    def emit(self, kind: str, data: JsonObject) -> None:
+        """Send something to whoever watches the run; it is masked, never stored, and may be lost.
+
+        `kind` is `token` (`{"text": …}`), `log` (`{"stream", "text"}`) or `progress`.
+        """
+        ...
+
+    def use(self, **amounts: float) -> None:
+        """Count what the attempt used (`tokens=…`, `tool_calls=1`, `cost=…`), however it ends."""
+        ...
+
+    def secret(self, name: str) -> str:
+        """Return a secret's value. Raises `StepError(internal)` when it isn't set."""
+        ...
+
+    def resolve_secrets(self, value: JsonValue) -> JsonValue:
+        """Return `value` with every reference to a secret replaced by the secret itself."""
+        ...
+
+    def mask(self, value: JsonValue) -> JsonValue:
+        """Return `value` with every secret that this attempt resolved replaced by `***`."""
+        ...
+
+
+StepWork: TypeAlias = Callable[[Attempt, StepContext], Awaitable[JsonValue]]
+"""What a kind does: returns the output, or raises `StepError`.
+
+It is cancelled (asyncio) when the step is cancelled or its time is up, and must then stop what
+it started before it lets the cancellation go on.
+"""
+
+
+Service = TypeVar("Service")
+
+
+def service(context: StepContext, name: str, kind: type[Service]) -> Service:
+    """Return what wiring provides under `name`, which must be a `kind` (a class or a protocol).
+
+    Raises `StepError(internal)` when this worker has no such thing.
+    """
+    found = context.services.get(name)
+    if found is None:
+        raise StepError(
+            "internal",
+            f"this worker has no {name!r} ({kind.__name__})",
+            remedy="start the worker with it, or run the step elsewhere",
+        )
+    return cast("Service", found)

