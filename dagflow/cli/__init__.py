@@ -1,0 +1,155 @@
+"""The command line. Each command is a module of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from dagflow.cli.exits import BUG, UNAVAILABLE, USAGE, code_of
+from dagflow.core.errors import DagflowError
+from dagflow.core.text import clean
+
+COMMANDS: Final = {
+    "init": "Write a commented starter workflow and its tool document.",
+    "check": "Check workflow files and print the report.",
+    "explain": "Say what a finding means, with a bad and a good example.",
+    "plan": "Write the compiled plan.",
+    "graph": "Draw a workflow's graph, or the states of one step.",
+    "run": "Run a workflow here, and wait for its end.",
+    "runs": "List, show, watch, cancel and recover runs.",
+    "approve": "Decide an approval that a run waits for.",
+    "dev": "Serve the API, with engine and worker in one process.",
+    "llm": "Serve a local model over the OpenAI protocol.",
+    "doctor": "Say what this machine can do, and how to mend what it can't.",
+    "schema": "Print the JSON Schema of workflow files, for editors.",
+}
+
+
+class LazyGroup(click.Group):
+    """Commands by name; a module is imported only when its command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"dagflow.cli.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest name for one that does not exist."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; `dagflow --help` lists them"
+            raise click.UsageError(f"no command is named {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from dagflow.version import VERSION
+
+        click.echo(f"dagflow {VERSION}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+    help="Print the version.",
+)  # fmt: skip
+def root() -> None:
+    """Compile and run agent workflows.
+
+    stdout is data only; everything else goes to stderr. Exit codes: 0 fine; 1 findings, or the
+    run failed; 2 usage or configuration; 3 the run was cancelled or timed out; 4 not allowed;
+    5 not found or conflict; 6 server or database unreachable, locked or full; 70 a bug of ours.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code; no error of ours ends in a traceback."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        return _invoke(arguments)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.Abort:
+        complain("stopped")
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except DagflowError as error:
+        complain(error.message, error.remedy)
+        return code_of(error)
+    except BrokenPipeError:
+        # The reader went away; so do we, without a word at interpreter shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        complain("stopped")
+        return 130
+    except OSError as error:
+        complain(*_system(error))
+        return UNAVAILABLE if error.errno == 28 else USAGE  # noqa: PLR2004  # ENOSPC
+    except Exception as error:  # noqa: BLE001  # the edge of the process
+        return _bug(error)
+
+
+def _invoke(arguments: list[str] | None) -> int:
+    result: Any = root.main(args=arguments, prog_name="dagflow", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def complain(message: str, remedy: str = "") -> None:
+    """Print an error, and what to do, on stderr."""
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {clean(message)}", err=True)
+    if remedy:
+        click.echo(f"  {click.style('help', bold=True)}: {clean(remedy)}", err=True)
+
+
+def _system(error: OSError) -> tuple[str, str]:
+    where = f"{error.filename}: " if error.filename else ""
+    remedy = "free some space and try again" if error.errno == 28 else ""  # noqa: PLR2004
+    return f"{where}{error.strerror or error}", remedy
+
+
+def _bug(error: Exception) -> int:
+    import tempfile
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="dagflow-bug-", suffix=".txt", delete=False
+    ) as file:
+        file.write(text)
+    complain(
+        f"a bug in dagflow: {type(error).__name__}: {error}",
+        f"please report it with the file {file.name}",
+    )
+    return BUG

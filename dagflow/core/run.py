@@ -44,6 +44,10 @@ FINAL: Final = frozenset(
     }
 )
 
+_FINAL_LABELS: Final = frozenset(
+    {"succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled"}
+)
+
 WaitReason: TypeAlias = Literal[
     "backoff", "approval", "signal", "timer", "child", "unknown_outcome"
 ]
@@ -120,7 +124,8 @@ class StepRecord:
     `state` is a label of `STATES`; `input` what its templates gave when it became ready (secrets
     as references); `has_output` tells an output of null from none; `token` is the fencing token,
     grown by every claim; `due` when the timer it waits for goes off; `data` what its kind
-    remembers (a loop's items and turn, a switch's branch, an approval's hash).
+    remembers (a loop's counters and turn, an approval's hash). `deadline_at` bounds all attempts;
+    `ended` is the step's place in the order of completion, from 1 (counted by `Run.apply`).
     """
 
     path: str
@@ -143,6 +148,13 @@ class StepRecord:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     data: JsonObject = field(default_factory=dict)
+    deadline_at: datetime | None = None
+    ended: int = 0
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether nothing more can happen to the step."""
+        return self.state in _FINAL_LABELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +199,20 @@ class SignalTaken:
     at: datetime
 
 
-Change: TypeAlias = StepChanged | RunChanged | SignalArrived | SignalTaken
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsReset:
+    """The composite at `path` begins again: these steps inside it are pending as at first.
+
+    Their token and generation stay, so that a report of the earlier life is still void and the
+    idempotency key is the same.
+    """
+
+    path: str
+    steps: tuple[str, ...]
+    at: datetime
+
+
+Change: TypeAlias = StepChanged | RunChanged | SignalArrived | SignalTaken | StepsReset
 """A fact about a run. The log of a run is its changes in order; the run is their fold."""
 
 
@@ -196,8 +221,14 @@ class Run:
     """The state of a run. Only `apply` changes it.
 
     `outcome` is fixed when the run begins to finish; `steps` has a record for every step that
-    has left `pending` (and every step of the top block), under its run path; `version` counts
-    applied batches.
+    has left `pending`, under its run path (a step without one is pending); `version` counts
+    applied batches; `prefix` is the path of the step, from the root run down, that started this
+    child run ("" at the root).
+
+    The last five fields are counted from the steps, by `apply` and when a run is made from stored
+    records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
+    neither pending nor final), `busy` (ready or running ones), `holding` (waiting ones that stop
+    the run's clock).
     """
 
     id: str
@@ -222,25 +253,76 @@ class Run:
     used: JsonObject = field(default_factory=dict)
     steps: dict[str, StepRecord] = field(default_factory=dict)
     signals: dict[str, list[JsonValue]] = field(default_factory=dict)
+    paused_at: datetime | None = None
+    prefix: str = ""
+    ended: int = field(default=0, init=False, compare=False, repr=False)
+    done: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False)
+    active: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    busy: int = field(default=0, init=False, compare=False, repr=False)
+    holding: int = field(default=0, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for record in self.steps.values():
+            self._count(record, 1)
+            self.ended = max(self.ended, record.ended)
 
     def apply(self, change: Change) -> None:
         """Fold one change in. The change must fit: the engine made it from this very state."""
         match change:
             case StepChanged():
-                record = self.steps.get(change.path)
-                if record is None:
-                    record = self.steps[change.path] = StepRecord(path=change.path)
-                record.state = change.after
-                for name, value in change.set.items():
-                    setattr(record, name, value)
+                self._change_step(change)
             case RunChanged():
                 self.state = change.after
                 for name, value in change.set.items():
                     setattr(self, name, value)
             case SignalArrived():
-                self.signals.setdefault(change.name, []).append(change.payload)
+                self.signals[change.name] = [*self.signals.get(change.name, ()), change.payload]
             case SignalTaken():
-                self.signals[change.name].pop(0)
+                self.signals[change.name] = self.signals[change.name][1:]
+            case StepsReset():
+                for path in change.steps:
+                    old = self._writable(path)
+                    self._count(old, -1)
+                    self.steps[path] = StepRecord(
+                        path=path, token=old.token, generation=old.generation
+                    )
+
+    def _change_step(self, change: StepChanged) -> None:
+        record = self._writable(change.path)
+        moved = record.state != change.after
+        if moved:
+            self._count(record, -1)
+            record.state = change.after
+        for name, value in change.set.items():
+            setattr(record, name, value)
+        if moved:
+            self._count(record, 1)
+            if record.is_final:
+                self.ended += 1
+                record.ended = self.ended
+
+    def _writable(self, path: str) -> StepRecord:
+        record = self.steps.get(path)
+        if record is None:
+            record = self.steps[path] = StepRecord(path=path)
+        return record
+
+    def _count(self, record: StepRecord, by: int) -> None:
+        state = record.state
+        if state == "pending":
+            return
+        if state in _FINAL_LABELS:
+            frame = record.path.rpartition(".")[0]
+            self.done[frame] = self.done.get(frame, 0) + by
+            return
+        if by > 0:
+            self.active[record.path] = None
+        else:
+            del self.active[record.path]
+        if state in {"ready", "running"}:
+            self.busy += by
+        elif record.data.get("pause_clock"):
+            self.holding += by
 
 
 # ── what happens to a run from outside: the events that `decide` answers ──────────────────────
@@ -315,12 +397,13 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildEnded:
-    """A child run is over."""
+    """A child run is over. `key`, where given, must be that of the `StartChild` in force."""
 
     path: str
     state: RunState
     outputs: JsonValue
     error: StepFailure | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

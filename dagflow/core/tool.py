@@ -21,7 +21,7 @@ class Operation:
     `cookie` and `body`, each there only when the operation has it. `output` is the schema of the
     step's output: `{status: integer, headers: object, body: …}` over the 2xx responses.
     `wire` is what a caller needs to build the request and read the response (plain JSON).
-    `version` is the hash of the operation's whole closure.
+    `version` is the hash of the operation's whole closure; `notes` say what of it was left out.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Operation:
     deprecated: bool = False
     summary: str = ""
     wire: JsonObject = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +50,19 @@ class ToolProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One document: its operations by id, and the names by which steps may call them."""
+    """One document: its operations by id, and the names by which steps may call them.
+
+    `operations` and `refusals` may be computed when an id is asked for: ask for ids found in
+    `names` rather than going through all. An id is in exactly one of the two; `refusals` says why
+    an operation can't be called.
+    """
 
     name: str
     version: str
     operations: Mapping[str, Operation]
     names: Mapping[str, tuple[str, ...]]
     problems: tuple[ToolProblem, ...] = ()
+    refusals: Mapping[str, ToolProblem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from dagflow.core.errors import ValueRefusedError
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 Schema: TypeAlias = "JsonObject | bool"
 """A JSON Schema 2020-12: an object, or true or false."""

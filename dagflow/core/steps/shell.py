@@ -21,7 +21,7 @@ class Shell:
     stdin: Node | None = shaped(Template(), "what the program reads (text, or JSON)", default=None)
     parse: At[str] | None = shaped(
         Choice(("text", "json", "lines")),
-        "what stdout is: with text (default) the output is {exit_code, stdout, stderr}",
+        "the output is stdout as text, JSON or lines (default: {exit_code, stdout, stderr})",
         default=None,
     )
     network: At[bool] | None = shaped(Bool(), "may use the network", default=None)

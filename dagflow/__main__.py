@@ -1,0 +1,7 @@
+"""`python -m dagflow`."""
+
+from __future__ import annotations
+
+from dagflow.cli import main
+
+main()

@@ -1,0 +1,45 @@
+"""Exit codes, and how an error becomes one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dagflow.core.errors import (
+    BugError,
+    ConflictError,
+    DagflowError,
+    NotAllowedError,
+    NotFoundError,
+    StepError,
+    UnavailableError,
+    UsageError,
+    ValueRefusedError,
+)
+
+OK: Final = 0
+FINDINGS: Final = 1
+RUN_FAILED: Final = 1
+USAGE: Final = 2
+RUN_STOPPED: Final = 3
+NOT_ALLOWED: Final = 4
+NOT_FOUND: Final = 5
+UNAVAILABLE: Final = 6
+BUG: Final = 70
+
+BY_ERROR: Final[tuple[tuple[type[DagflowError], int], ...]] = (
+    (BugError, BUG),
+    (UsageError, USAGE),
+    (ValueRefusedError, USAGE),
+    (NotAllowedError, NOT_ALLOWED),
+    (NotFoundError, NOT_FOUND),
+    (ConflictError, NOT_FOUND),
+    (UnavailableError, UNAVAILABLE),
+    (StepError, RUN_FAILED),
+)
+
+BY_RUN: Final = {"succeeded": OK, "failed": RUN_FAILED, "cancelled": 3, "timed_out": 3}
+
+
+def code_of(error: DagflowError) -> int:
+    """Return the exit code of an error."""
+    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), BUG)

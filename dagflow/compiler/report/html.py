@@ -1,0 +1,139 @@
+"""The report as one self-contained page: findings beside the source, graph before and after."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+
+from dagflow.core.findings import Bounds, Finding, Report
+from dagflow.core.page import badge, facts, page, table, text
+from dagflow.core.source import Source
+
+
+def render(
+    report: Report, source: Source, *, about: str = "", before: str = "", after: str = ""
+) -> str:
+    """Return the page. `before` and `after` are SVG drawings of the graph, or ""."""
+    body = "\n".join(
+        part
+        for part in (
+            _head(report, about),
+            _drawings(report, before, after),
+            _removed(report),
+            _tools(report),
+            _source(report, source),
+        )
+        if part
+    )
+    return page(f"{report.workflow} — validation report", body)
+
+
+def _head(report: Report, about: str) -> str:
+    verdict = badge("ok") if report.ok else badge("refused", "error")
+    rows = [
+        ("plan", f"<code>{text(report.plan or '—')}</code>"),
+        ("findings", _counts(report.findings)),
+        ("graph", text(_sizes(report))),
+        *_bounds(report.bounds),
+    ]
+    name = f"<h1>{text(report.workflow)} {verdict}</h1>"
+    description = f'<p class="about">{text(about)}</p>' if about else ""
+    return f"<header>{name}{description}{facts(rows)}</header>"
+
+
+def _counts(findings: tuple[Finding, ...]) -> str:
+    found: defaultdict[str, int] = defaultdict(int)
+    for finding in findings:
+        found[finding.severity.value] += 1
+    said = " ".join(badge(f"{count} {word}", word) for word, count in found.items())
+    return said or "none"
+
+
+def _sizes(report: Report) -> str:
+    before = f"{report.before.nodes} steps, {report.before.edges} edges"
+    if report.after == report.before:
+        return before
+    return f"{before}; {report.after.nodes} steps, {report.after.edges} edges after pruning"
+
+
+def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
+    known = [
+        ("steps at most", bounds.steps),
+        ("model tokens at most", bounds.tokens),
+        ("tool calls at most", bounds.tool_calls),
+    ]
+    rows = [(name, text(f"{value:,}")) for name, value in known if value is not None]
+    if bounds.time_worst is not None:
+        rows.append(("time at most", text(f"{bounds.time_worst:g} s")))
+    if bounds.critical_path:
+        rows.append(("critical path", text(" → ".join(bounds.critical_path))))
+    return rows
+
+
+def _drawings(report: Report, before: str, after: str) -> str:
+    changed = report.before != report.after
+    parts = []
+    if after:
+        caption = "the plan, after pruning" if changed else "the plan"
+        parts.append(f"<figure>{after}<figcaption>{caption}</figcaption></figure>")
+    if before and changed:
+        figure = f"<figure>{before}<figcaption>as written</figcaption></figure>"
+        parts.append(f"<details><summary>Graph before pruning</summary>{figure}</details>")
+    return f"<section><h2>Graph</h2>{''.join(parts)}</section>" if parts else ""
+
+
+def _removed(report: Report) -> str:
+    if not report.removed:
+        return ""
+    rows = [
+        (text(removal.kind), f"<code>{text(removal.name)}</code>", text(removal.reason))
+        for removal in report.removed
+    ]
+    shown = table(("what", "name", "why"), rows)
+    summary = f"{len(rows)} removals"
+    return (
+        f"<section><h2>Pruned</h2><details><summary>{summary}</summary>{shown}</details></section>"
+    )
+
+
+def _tools(report: Report) -> str:
+    if not report.tools:
+        return ""
+    rows = [(text(name), f"<code>{text(version)}</code>") for name, version in report.tools]
+    return f"<section><h2>Tools, pinned</h2>{table(('operation', 'version'), rows)}</section>"
+
+
+def _source(report: Report, source: Source) -> str:
+    notes: defaultdict[int, list[str]] = defaultdict(list)
+    elsewhere = []
+    for finding in report.findings:
+        if finding.span.file == source.name:
+            notes[finding.span.line].append(_finding(finding))
+        else:
+            elsewhere.append(_finding(finding))
+    lines = source.text.split("\n")
+    rows = "".join(_line(number, line, notes) for number, line in enumerate(lines, start=1))
+    listing = f'<table class="source"><tbody>{rows}</tbody></table>'
+    return f"<section><h2>{text(source.name)}</h2>{''.join(elsewhere)}{listing}</section>"
+
+
+def _line(number: int, line: str, notes: Mapping[int, list[str]]) -> str:
+    found = notes.get(number, [])
+    mark = ' class="hit"' if found else ""
+    row = f'<tr{mark} id="L{number}"><td class="line">{number}</td><td>{text(line)}</td></tr>'
+    return row + "".join(f"<tr><td></td><td>{note}</td></tr>" for note in found)
+
+
+def _finding(finding: Finding) -> str:
+    head = f"<strong>{text(finding.severity.value)}[{text(finding.code)}]</strong>"
+    parts = [f"<p>{head} {text(finding.message)} <code>{text(finding.name)}</code></p>"]
+    for related in finding.related:
+        place = f"{related.span.file}:{related.span.line}:{related.span.column}"
+        parts.append(f'<p class="help">{text(related.message)}: {text(place)}</p>')
+    if finding.witness is not None:
+        witness = json.dumps(finding.witness, ensure_ascii=False)
+        parts.append(f'<p class="help">witness: <code>{text(witness)}</code></p>')
+    if finding.help:
+        parts.append(f'<p class="help">help: {text(finding.help)}</p>')
+    return f'<div class="finding {finding.severity.value}">{"".join(parts)}</div>'

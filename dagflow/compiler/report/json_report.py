@@ -1,0 +1,82 @@
+"""The report as JSON, in the form that `schemas/report.v1.json` publishes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dagflow.core.findings import Bounds, Finding, Fix, Report
+from dagflow.core.source import Span
+from dagflow.core.values import JsonObject, JsonValue
+
+SCHEMA_VERSION: Final = 1
+
+
+def to_json(report: Report, *, timings: bool = False) -> JsonObject:
+    """Return the report as plain JSON; `timings` adds how long each pass took, in seconds."""
+    found: JsonObject = {
+        "schema_version": SCHEMA_VERSION,
+        "workflow": {"name": report.workflow, "version": report.version, "plan": report.plan},
+        "ok": report.ok,
+        "findings": [_finding(finding) for finding in report.findings],
+        "graph": {
+            "before": {"nodes": report.before.nodes, "edges": report.before.edges},
+            "after": {"nodes": report.after.nodes, "edges": report.after.edges},
+            "removed": [
+                {"kind": r.kind, "name": r.name, "reason": r.reason, "code": r.code}
+                for r in report.removed
+            ],
+            "fused": [list(group) for group in report.fused],
+        },
+        "bounds": _bounds(report.bounds),
+        "tools": [{"id": name, "version": version} for name, version in report.tools],
+    }
+    if timings:
+        found["timings"] = dict(report.timings)
+    return found
+
+
+def _finding(finding: Finding) -> JsonObject:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "path": finding.path,
+        "span": _span(finding.span),
+        "related": [{"message": r.message, "span": _span(r.span)} for r in finding.related],
+        "witness": finding.witness,
+        "help": finding.help or None,
+        "fixes": [_fix(fix) for fix in finding.fixes],
+    }
+
+
+def _span(span: Span) -> JsonObject:
+    return {
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+def _fix(fix: Fix) -> JsonObject:
+    edits: list[JsonValue] = [{"span": _span(edit.span), "text": edit.text} for edit in fix.edits]
+    return {"description": fix.description, "edits": edits}
+
+
+def _bounds(bounds: Bounds) -> JsonObject:
+    return {
+        "steps": bounds.steps,
+        "tokens": bounds.tokens,
+        "tool_calls": bounds.tool_calls,
+        "time": {
+            "best": bounds.time_best,
+            "worst": bounds.time_worst,
+            "p50": None,
+            "p95": None,
+            "p99": None,
+        },
+        "peak_memory": bounds.peak_memory,
+        "critical_path": list(bounds.critical_path),
+    }

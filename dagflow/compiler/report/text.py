@@ -1,0 +1,107 @@
+"""The report as a compiler would print it: source line, caret, help, and a line of summary."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from dagflow.core.findings import Finding, Report, Severity
+from dagflow.core.source import Source, Span
+from dagflow.core.text import clean
+
+RESET: Final = "\x1b[0m"
+STYLES: Final[Mapping[str, str]] = {
+    "error": "\x1b[1;31m",
+    "warning": "\x1b[1;33m",
+    "note": "\x1b[1;36m",
+    "bold": "\x1b[1m",
+    "frame": "\x1b[34m",
+    "ok": "\x1b[1;32m",
+}
+
+
+def render(report: Report, sources: Mapping[str, Source], *, color: bool = False) -> str:
+    """Write the report; `sources` are the texts by file name, for the quoted lines."""
+    paint = _Paint(color=color)
+    blocks = [_finding(finding, sources, paint) for finding in report.findings]
+    return "\n".join([*blocks, *_removals(report, paint), _summary(report, paint)]) + "\n"
+
+
+class _Paint:
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"{STYLES[style]}{text}{RESET}" if self._color else text
+
+
+def _finding(finding: Finding, sources: Mapping[str, Source], paint: _Paint) -> str:
+    severity = finding.severity.value
+    head = paint(severity, f"{severity}[{finding.code}]")
+    lines = [
+        f"{head} {paint('bold', clean(finding.message))}  ({finding.name})",
+        *_quote(finding.span, sources, paint, severity, marker="-->"),
+    ]
+    for related in finding.related:
+        lines.append(f"  {paint('frame', '=')} {clean(related.message)}:")
+        lines += _quote(related.span, sources, paint, "note", marker=":::")
+    if finding.witness is not None:
+        witness = json.dumps(finding.witness, ensure_ascii=False)
+        lines.append(f"  {paint('frame', '=')} witness: {clean(witness)}")
+    if finding.help:
+        lines += _help(finding.help, paint)
+    return "\n".join([*lines, ""])
+
+
+def _help(text: str, paint: _Paint) -> list[str]:
+    first, *rest = clean(text).splitlines()
+    return [f"  {paint('frame', '=')} help: {first}", *(f"          {line}" for line in rest)]
+
+
+def _quote(
+    span: Span, sources: Mapping[str, Source], paint: _Paint, style: str, *, marker: str
+) -> Iterator[str]:
+    yield f"  {paint('frame', marker)} {span.file}:{span.line}:{span.column}"
+    source = sources.get(span.file)
+    text = source.line(span.line) if source else ""
+    if not text.strip():
+        return
+    gutter = " " * len(str(span.line))
+    bar = paint("frame", "|")
+    end = span.end_column if span.end_line == span.line else len(text) + 1
+    caret = "^" * max(1, min(end, len(text) + 1) - span.column)
+    indent = "".join("\t" if char == "\t" else " " for char in text[: span.column - 1])
+    yield f" {gutter} {bar}"
+    yield f" {paint('frame', str(span.line))} {bar} {clean(text)}"
+    yield f" {gutter} {bar} {indent}{paint(style, caret)}"
+
+
+def _removals(report: Report, paint: _Paint) -> list[str]:
+    shown = [removal for removal in report.removed if removal.kind != "transition"]
+    if not shown:
+        return []
+    lines = [f"{paint('bold', 'pruned')}:"]
+    lines += [
+        f"  {removal.kind} {clean(removal.name)}: {clean(removal.reason)}"
+        + (f" [{removal.code}]" if removal.code else "")
+        for removal in shown
+    ]
+    return [*lines, ""]
+
+
+def _summary(report: Report, paint: _Paint) -> str:
+    counts = Counter(finding.severity for finding in report.findings)
+    said = ", ".join(
+        f"{counts[severity]} {severity.value}{'s' if counts[severity] != 1 else ''}"
+        for severity in Severity
+        if counts[severity]
+    )
+    if report.plan is None:
+        return f"{paint('error', 'refused')} {clean(report.workflow)}: {said or 'no plan'}"
+    graph = f"{report.before.nodes} steps, {report.before.edges} edges"
+    if report.after != report.before:
+        graph += f" → {report.after.nodes} steps, {report.after.edges} edges after pruning"
+    line = f"{paint('ok', 'ok')} {clean(report.workflow)}: {graph}"
+    return f"{line}; {said or 'no findings'}; plan {report.plan[:19]}"

@@ -1,0 +1,290 @@
+"""Plans as JSON and back, strictly: exactly a plan, or an error that names the place.
+
+One codec is made for each type that a field of a plan may have, from the dataclasses' own
+annotations, so that a new field needs no line here.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+from dagflow.core.errors import UsageError, ValueRefusedError
+from dagflow.core.plan import PLAN_VERSION, Plan
+from dagflow.core.values import JsonObject, JsonValue, check_value, digest
+
+Encode: TypeAlias = Callable[[Any], JsonValue]
+Decode: TypeAlias = Callable[[JsonValue, str], Any]
+
+
+class _Json:
+    """Stands for `JsonValue` in annotations, whose own recursion can't be walked."""
+
+    accepts: ClassVar[tuple[type, ...]] = (object,)
+    words: ClassVar[str] = "a JSON value"
+
+
+class _Object(_Json):
+    """Stands for `JsonObject`."""
+
+    accepts = (dict,)
+    words = "an object"
+
+
+class _Schema(_Json):
+    """Stands for `Schema`."""
+
+    accepts = (dict, bool)
+    words = "a JSON Schema (an object, true or false)"
+
+
+_NAMES: Mapping[str, type] = {"JsonValue": _Json, "JsonObject": _Object, "Schema": _Schema}
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """How values of one type are written and read; `takes` tells by the JSON whether it fits."""
+
+    encode: Encode
+    decode: Decode
+    takes: Callable[[JsonValue], bool]
+    words: str
+
+
+def to_json(plan: Plan) -> JsonObject:
+    """Return the plan as plain JSON, its digest as it stands."""
+    return cast("JsonObject", _codec(Plan).encode(plan))
+
+
+def digest_of(plan: Plan) -> str:
+    """Return the digest of everything in the plan but its own digest."""
+    return _digest(to_json(plan))
+
+
+def sealed(plan: Plan) -> Plan:
+    """Return the plan with its digest filled in."""
+    return replace(plan, digest=digest_of(plan))
+
+
+def from_json(value: JsonValue) -> Plan:
+    """Read a plan, or raise `UsageError` with the JSON Pointer of what is wrong.
+
+    The digest is computed anew: a plan edited by hand is accepted as the other plan that it is.
+    """
+    try:
+        check_value(value)
+    except ValueRefusedError as error:
+        raise _wrong(error.at, error.reason) from None
+    version = value.get("plan_version") if isinstance(value, dict) else None
+    if isinstance(version, int) and version != PLAN_VERSION:
+        raise UsageError(
+            f"the plan has version {version}, and this dagflow reads version {PLAN_VERSION}",
+            remedy="compile the workflow again with this dagflow",
+        )
+    return cast("Plan", _codec(Plan).decode(value, ""))
+
+
+def _digest(plan: JsonObject) -> str:
+    return digest({key: item for key, item in plan.items() if key != "digest"})
+
+
+def _wrong(at: str, reason: str) -> UsageError:
+    return UsageError(
+        f"not a plan: at {at or '/'}: {reason}",
+        remedy="make the plan with `dagflow plan FILE -o plan.json`, and edit values only",
+    )
+
+
+@cache
+def _codec(kind: Any) -> _Codec:
+    if kind in _SCALARS:
+        return _scalar(kind)
+    if isinstance(kind, type) and issubclass(kind, _Json):
+        return _raw(kind)
+    if is_dataclass(kind):
+        return _record(kind)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    return _GENERIC[origin](inner)
+
+
+_SCALARS: Mapping[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "text"),
+    int: ((int,), "an integer"),
+    float: ((float, int), "a number"),
+    bool: ((bool,), "true or false"),
+    types.NoneType: ((types.NoneType,), "null"),
+}
+
+
+def _scalar(kind: Any) -> _Codec:
+    accepted, words = _SCALARS[kind]
+
+    def takes(value: JsonValue) -> bool:
+        return type(value) in accepted
+
+    def decode(value: JsonValue, at: str) -> Any:
+        if not takes(value):
+            raise _wrong(at, f"expected {words}, got {_shown(value)}")
+        return float(cast("float", value)) if kind is float else value
+
+    encode: Encode = float if kind is float else _same
+    return _Codec(encode, decode, takes, words)
+
+
+def _raw(kind: type[_Json]) -> _Codec:
+    def takes(value: JsonValue) -> bool:
+        return isinstance(value, kind.accepts)
+
+    def decode(value: JsonValue, at: str) -> Any:
+        if not takes(value):
+            raise _wrong(at, f"expected {kind.words}, got {_shown(value)}")
+        return value
+
+    return _Codec(_same, decode, takes, kind.words)
+
+
+def _record(cls: type[Any]) -> _Codec:
+    hints = typing.get_type_hints(cls, localns=dict(_NAMES))
+    parts = {item.name.rstrip("_"): (item.name, _later(hints[item.name])) for item in fields(cls)}
+    is_plan = cls is Plan
+
+    def encode(value: Any) -> JsonValue:
+        return {key: part().encode(getattr(value, name)) for key, (name, part) in parts.items()}
+
+    def decode(value: JsonValue, at: str) -> Any:
+        found = _entries(value, at, parts)
+        built = cls(
+            **{
+                name: part().decode(found[key], f"{at}/{key}")
+                for key, (name, part) in parts.items()
+            }
+        )
+        return sealed(built) if is_plan else built
+
+    def takes(value: JsonValue) -> bool:
+        return isinstance(value, dict) and value.keys() == parts.keys()
+
+    words = "an object with " + ", ".join(parts)
+    return _Codec(encode, decode, takes, words)
+
+
+def _entries(value: JsonValue, at: str, parts: Mapping[str, object]) -> JsonObject:
+    if not isinstance(value, dict):
+        raise _wrong(at, f"expected an object, got {_shown(value)}")
+    unknown = next((key for key in value if key not in parts), None)
+    if unknown is not None:
+        raise _wrong(f"{at}/{unknown}", "the key is unknown")
+    missing = next((key for key in parts if key not in value), None)
+    if missing is not None:
+        raise _wrong(at, f"the key {missing!r} is missing")
+    return value
+
+
+def _later(kind: Any) -> Callable[[], _Codec]:
+    # values hold values: a codec is looked up when it is first used
+    return lambda: _codec(kind)
+
+
+def _union(options: tuple[Any, ...]) -> _Codec:
+    def pick(value: JsonValue, at: str) -> _Codec:
+        for option in options:
+            if _codec(option).takes(value):
+                return _codec(option)
+        words = ", or ".join(_codec(option).words for option in options)
+        raise _wrong(at, f"expected {words}, got {_shown(value)}")
+
+    def encode(value: Any) -> JsonValue:
+        kind = type(value)
+        option = kind if kind in options else _loose(kind, options)
+        return _codec(option).encode(value)
+
+    def decode(value: JsonValue, at: str) -> Any:
+        return pick(value, at).decode(value, at)
+
+    def takes(value: JsonValue) -> bool:
+        return any(_codec(option).takes(value) for option in options)
+
+    return _Codec(encode, decode, takes, "a value")
+
+
+def _loose(kind: type, options: tuple[Any, ...]) -> Any:
+    """Find the option for a Python value whose type isn't among them by name."""
+    if kind is int and float in options:
+        return float
+    return next(option for option in options if option not in _SCALARS)
+
+
+def _listed(inner: tuple[Any, ...]) -> _Codec:
+    item = _later(inner[0])
+    fixed = None if inner[-1] is Ellipsis else tuple(map(_later, inner))
+
+    def encode(value: Any) -> JsonValue:
+        if fixed is None:
+            one = item().encode
+            return [one(entry) for entry in value]
+        return [part().encode(entry) for part, entry in zip(fixed, value, strict=True)]
+
+    def decode(value: JsonValue, at: str) -> Any:
+        if not isinstance(value, list):
+            raise _wrong(at, f"expected a list, got {_shown(value)}")
+        if fixed is not None and len(value) != len(fixed):
+            raise _wrong(at, f"expected a list of {len(fixed)}, got {len(value)} items")
+        parts = fixed or (item,) * len(value)
+        return tuple(
+            part().decode(entry, f"{at}/{index}")
+            for index, (part, entry) in enumerate(zip(parts, value, strict=True))
+        )
+
+    return _Codec(encode, decode, lambda value: isinstance(value, list), "a list")
+
+
+def _mapped(inner: tuple[Any, ...]) -> _Codec:
+    item = _later(inner[1])
+
+    def encode(value: Any) -> JsonValue:
+        one = item().encode
+        return {key: one(entry) for key, entry in value.items()}
+
+    def decode(value: JsonValue, at: str) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(at, f"expected an object, got {_shown(value)}")
+        return {key: item().decode(entry, f"{at}/{key}") for key, entry in value.items()}
+
+    return _Codec(encode, decode, lambda value: isinstance(value, dict), "an object")
+
+
+def _chosen(words: tuple[Any, ...]) -> _Codec:
+    def takes(value: JsonValue) -> bool:
+        return value in words
+
+    def decode(value: JsonValue, at: str) -> Any:
+        if not takes(value):
+            raise _wrong(at, f"expected one of {', '.join(words)}, got {_shown(value)}")
+        return value
+
+    return _Codec(_same, decode, takes, " or ".join(words))
+
+
+_GENERIC: Mapping[Any, Callable[[tuple[Any, ...]], _Codec]] = {
+    typing.Union: _union,
+    types.UnionType: _union,
+    tuple: _listed,
+    Mapping: _mapped,
+    Literal: _chosen,
+}
+
+
+def _same(value: Any) -> JsonValue:
+    return cast("JsonValue", value)
+
+
+def _shown(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        return f"an object with {', '.join(list(value)[:8]) or 'no keys'}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return repr(value)

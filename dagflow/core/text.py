@@ -1,0 +1,14 @@
+"""Text from outside made safe to show on a terminal or in a page."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Control characters (except tab and newline), and the marks that turn the direction of text.
+UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Return `text` with every character that could command a terminal shown as an escape."""
+    return UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -1,0 +1,85 @@
+"""The use case behind `check`, `plan` and every submission: bundle in, report and plan out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dagflow.compiler import compile_workflow
+from dagflow.core.findings import Finding, Report, Severity
+from dagflow.core.plan import Plan
+from dagflow.core.source import Source
+from dagflow.core.tool import ToolCatalog, ToolProblem
+from dagflow.core.workflow import Workflow
+from dagflow.service.bundle import Bundle
+from dagflow.tools.catalog import ToolSource, catalog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of a check. `sources` are every text that a finding may quote, by file name."""
+
+    report: Report
+    plan: Plan | None
+    workflow: Workflow | None
+    sources: Mapping[str, Source]
+
+    def has(self, severity: Severity) -> bool:
+        """Tell whether a finding is at least this severe."""
+        order = list(Severity)
+        worst = order.index(severity)
+        return any(order.index(f.severity) <= worst for f in self.report.findings)
+
+
+def check(bundle: Bundle, *, prune: bool = True) -> Checked:
+    """Compile a bundle. Findings of a called workflow stay in its own report.
+
+    A child with errors has no plan; the compiler reports the step that calls it.
+    """
+    if bundle.findings:
+        return _unreadable(bundle.source, bundle.findings)
+    children, sources = _children(bundle)
+    start = time.perf_counter()
+    tools = tool_catalog(bundle)
+    loaded = time.perf_counter() - start
+    compiled = compile_workflow(bundle.source, tools, children=children, prune=prune)
+    timings = (("tools", loaded), *compiled.report.timings)
+    return Checked(
+        report=replace(compiled.report, timings=timings),
+        plan=compiled.plan,
+        workflow=compiled.workflow,
+        sources={**sources, bundle.source.name: bundle.source},
+    )
+
+
+def _unreadable(source: Source, findings: tuple[Finding, ...]) -> Checked:
+    report = Report(workflow="", version="", plan=None, findings=findings)
+    return Checked(report=report, plan=None, workflow=None, sources={source.name: source})
+
+
+def _children(bundle: Bundle) -> tuple[dict[str, Plan], dict[str, Source]]:
+    plans: dict[str, Plan] = {}
+    sources: dict[str, Source] = {}
+    for written, child in bundle.children.items():
+        checked = check(child)
+        sources.update(checked.sources)
+        if checked.plan is not None:
+            plans[written] = checked.plan
+    return plans, sources
+
+
+def tool_catalog(bundle: Bundle) -> ToolCatalog:
+    """Compile the documents of a bundle's tools; one that can't be read is a problem in it."""
+    readable = {
+        name: ToolSource(text=document.text, location=document.location)
+        for name, document in bundle.documents.items()
+        if not document.problem
+    }
+    found = catalog(readable)
+    unreadable = tuple(
+        ToolProblem(tool=name, message=f"{document.location}: {document.problem}")
+        for name, document in bundle.documents.items()
+        if document.problem
+    )
+    return replace(found, problems=(*found.problems, *unreadable))
