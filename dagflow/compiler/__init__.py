@@ -1,0 +1,8 @@
+"""The compiler: from a workflow file to findings and a plan."""
+
+from __future__ import annotations
+
+from dagflow.compiler.compile import Compiled, compile_workflow, explain
+from dagflow.compiler.resolve import children_of
+
+__all__ = ["Compiled", "children_of", "compile_workflow", "explain"]

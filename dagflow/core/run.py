@@ -491,8 +491,9 @@ Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | Kill
 class Decision:
     """What `decide` answers: the changes to record, and what to do once they are.
 
-    `refused` says why the event changed nothing ("" when it was taken): a stale token, an
-    approval already decided, a signal that nothing can consume.
+    `refused` says why the event was not taken ("" when it was): a stale token, an approval already
+    decided, a signal that nothing can consume. There may be changes even so, of what happened
+    instead: a deadline that had passed, a claimed step that was out of budget.
     """
 
     changes: tuple[Change, ...] = ()

@@ -52,22 +52,6 @@ class Attempt:
         return body if isinstance(body, dict) else {}
 
 
-class ToolCaller(Protocol):
-    """Calls an operation of an OpenAPI document."""
-
-    async def __call__(
-        self,
-        operation: JsonObject,
-        arguments: JsonValue,
-        *,
-        timeout: float | None,  # noqa: ASYNC109  # the bound goes to the HTTP client
-        idempotency_key: str,
-        secret: Callable[[str], str],
-    ) -> JsonValue:
-        """Return `{status, headers, body}`. Raises `StepError` with the class of what failed."""
-        ...
-
-
 class StepContext(Protocol):
     """What an attempt may use beside its own values."""
 
@@ -78,7 +62,7 @@ class StepContext(Protocol):
 
     @property
     def services(self) -> Mapping[str, object]:
-        """What wiring provides by name: `tools`, `chat`, `cage`, `http`; see `service`."""
+        """What wiring provides by name, such as `cage`; see `service`."""
         ...
 
     def emit(self, kind: str, data: JsonObject) -> None:

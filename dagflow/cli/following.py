@@ -1,0 +1,89 @@
+"""Starting a run in this process, or taking one up again, and showing it until it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from dagflow import wiring
+from dagflow.cli.output import say
+from dagflow.cli.progress import Progress
+from dagflow.core.plan import Plan
+from dagflow.core.run import StepChanged
+from dagflow.core.values import JsonObject
+from dagflow.executor.live.base import LiveEvent, Recorded, Subscription
+from dagflow.settings import Settings
+from dagflow.wiring import Runtime
+
+
+async def run_to_end(
+    plan: Plan, inputs: JsonObject, settings: Settings, shown: Progress, folder: tuple[str, ...]
+) -> JsonObject:
+    """Submit a run of a plan, show it until it is over, and return it as JSON."""
+    await wiring.require(plan, settings)
+    async with wiring.runtime(settings, module_paths=folder) as running:
+        run_id = running.runs.submit(plan, inputs)
+        say(f"run {run_id}")
+        await follow(running, run_id, shown)
+        return running.runs.show(run_id)
+
+
+async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
+    """Show a run until it is over. The first Ctrl-C cancels it, the second stops waiting."""
+    loop = asyncio.get_running_loop()
+    waiting = asyncio.ensure_future(running.engine.wait(run_id))
+    stop = _stopper(running, run_id, waiting)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    watch = running.engine.live.subscribe(run_id)
+    try:
+        with shown:
+            watcher = asyncio.create_task(_watch(watch, shown, running, run_id))
+            try:
+                await waiting
+            finally:
+                watch.close()
+                await watcher
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[object]) -> Callable[[], None]:
+    asked = False
+
+    def stop() -> None:
+        nonlocal asked
+        if asked:
+            waiting.cancel()
+            return
+        asked = True
+        say("cancelling; once more leaves the run to `dagflow runs recover`")
+        running.runs.cancel(run_id, by="signal")
+
+    return stop
+
+
+async def _watch(watch: Subscription, shown: Progress, running: Runtime, run_id: str) -> None:
+    told: set[str] = set()
+    _tell_approvals(running, run_id, told)
+    async for event in watch:
+        shown.show(event)
+        if _asks_a_person(event):
+            _tell_approvals(running, run_id, told)
+
+
+def _asks_a_person(event: LiveEvent) -> bool:
+    if not isinstance(event, Recorded) or not isinstance(event.change, StepChanged):
+        return False
+    return event.change.after == "waiting(approval)"
+
+
+def _tell_approvals(running: Runtime, run_id: str, told: set[str]) -> None:
+    for approval in running.runs.approvals(run_id):
+        if approval.id not in told:
+            told.add(approval.id)
+            say(f"waits for a person: dagflow approve {approval.id}")

@@ -1,0 +1,210 @@
+"""`dagflow runs …`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from dagflow.cli.exits import OK
+from dagflow.cli.output import print_json, say, use_color
+from dagflow.cli.progress import Progress, progress
+from dagflow.cli.run import exit_code, show_end, write_page
+from dagflow.core.text import clean
+from dagflow.core.values import JsonObject
+from dagflow.settings import read
+
+if TYPE_CHECKING:
+    from dagflow.service.runs import Runs
+
+FORMAT = click.option(
+    "--format", "format_", default="text", show_default=True,
+    type=click.Choice(["text", "json"]), help="How the answer is written to stdout.",
+)  # fmt: skip
+
+
+@click.group("runs")
+def command() -> None:
+    """List, show, watch, cancel and recover runs. State is in DAGFLOW_DATABASE."""
+
+
+@contextmanager
+def opened() -> Iterator[Runs]:
+    """Give the runs of the database, which must exist already."""
+    from dagflow import wiring
+
+    store = wiring.open_store(read())
+    try:
+        yield wiring.runs_of(store)
+    finally:
+        store.close()
+
+
+@command.command("ls")
+@click.option("--status", "states", multiple=True, help="Only runs in this state.")
+@click.option("--workflow", default="", help="Only runs of this workflow.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
+@click.option("--cursor", default="", help="Where the last page ended.")
+@FORMAT
+def ls(states: tuple[str, ...], workflow: str, limit: int, cursor: str, format_: str) -> int:
+    """List runs, newest first."""
+    from dagflow.service.views import run_row_view
+    from dagflow.store.rows import RunQuery
+
+    query = RunQuery(states=states, workflow=workflow, limit=limit, cursor=cursor)
+    with opened() as runs:
+        page = runs.list(query)
+    rows = [run_row_view(row) for row in page.runs]
+    if format_ == "json":
+        print_json({"schema_version": 1, "runs": [*rows], "next_cursor": page.next or None})
+        return OK
+    for row in rows:
+        click.echo(f"{row['id']}  {row['status']:<10} {row['created_at']}  {row['workflow']}")
+    if page.next:
+        say(f"more: --cursor {page.next}")
+    return OK
+
+
+@command.command("show")
+@click.argument("run_id", metavar="ID")
+@click.option("--html", "html_file", metavar="FILE", help="Write a page about the run as well.")
+@FORMAT
+def show(run_id: str, html_file: str | None, format_: str) -> int:
+    """Show a run and its steps."""
+    with opened() as runs:
+        view = runs.show(run_id)
+        plan = runs.plan_of(run_id)
+    if format_ == "json":
+        print_json(view)
+    else:
+        _print_run(view)
+    if html_file:
+        write_page(html_file, view, plan)
+    return OK
+
+
+def _print_run(view: JsonObject) -> None:
+    run = cast("JsonObject", view["run"])
+    for name in ("id", "workflow", "status", "created_at", "started_at", "finished_at"):
+        click.echo(f"{name + ':':<13}{run[name]}")
+    error = cast("JsonObject | None", run["error"])
+    if error:
+        click.echo(f"{'error:':<13}{error['class']}: {clean(str(error['message']))}")
+    click.echo("steps:")
+    for path, step in cast("dict[str, JsonObject]", view["steps"]).items():
+        click.echo(f"  {path:<32} {_state(step)}")
+    click.echo("outputs:")
+    print_json(run["outputs"])
+
+
+def _state(step: JsonObject) -> str:
+    from dagflow.cli.progress import COLORS
+
+    status = str(step["status"])
+    word = f"{status}({step['reason']})" if step["reason"] else status
+    error = cast("JsonObject | None", step["error"])
+    why = f"  {error['class']}: {clean(str(error['message']))}" if error else ""
+    color = COLORS.get(status, "white")
+    return (click.style(word, fg=color) if use_color() else word) + why
+
+
+@command.command("watch")
+@click.argument("run_id", metavar="ID")
+@FORMAT
+def watch(run_id: str, format_: str) -> int:
+    """Follow a run that another process is working on, until it is over."""
+    with opened() as runs:
+        asyncio.run(_poll(runs, run_id, progress(quiet=False)))
+        view = runs.show(run_id)
+    show_end(view, format_)
+    return exit_code(view)
+
+
+async def _poll(runs: Runs, run_id: str, shown: Progress) -> None:
+    from dagflow.core.events import decode
+    from dagflow.executor.live.base import Recorded
+
+    seq = 0
+    with shown:
+        while True:
+            events = runs.events(run_id, after=seq, limit=1000)
+            for event in events:
+                seq = event.seq
+                shown.show(Recorded(run_id=run_id, seq=seq, change=decode(event.body)))
+            runs.engine.refresh()
+            if not events and runs.get(run_id).state.is_final:
+                return
+            await asyncio.sleep(0.2)
+
+
+@command.command("cancel")
+@click.argument("run_id", metavar="ID")
+@click.option("--reason", default="", help="Why, for the record.")
+def cancel(run_id: str, reason: str) -> int:
+    """Cancel a run: nothing starts any more but compensation and `finally`."""
+    with opened() as runs:
+        runs.cancel(run_id, by=user(), reason=reason)
+    return OK
+
+
+@command.command("pause")
+@click.argument("run_id", metavar="ID")
+def pause(run_id: str) -> int:
+    """Start no more steps of a run until `dagflow runs resume`."""
+    with opened() as runs:
+        runs.pause(run_id)
+    return OK
+
+
+@command.command("resume")
+@click.argument("run_id", metavar="ID")
+def resume(run_id: str) -> int:
+    """End a pause."""
+    with opened() as runs:
+        runs.resume(run_id)
+    return OK
+
+
+@command.command("signal")
+@click.argument("run_id", metavar="ID")
+@click.argument("name", metavar="NAME")
+@click.argument("payload", metavar="[JSON]", default="null")
+def signal(run_id: str, name: str, payload: str) -> int:
+    """Send a signal to a run."""
+    from dagflow.core.values import read_json
+
+    with opened() as runs:
+        runs.signal(run_id, name, read_json(payload))
+    return OK
+
+
+@command.command("recover")
+@click.argument("run_id", metavar="[ID]", required=False)
+@click.option("--unsafe-no-sandbox", is_flag=True, help="Run code without walls around it.")
+@FORMAT
+def recover(run_id: str | None, unsafe_no_sandbox: bool, format_: str) -> int:
+    """Go on with runs whose process died, and wait until they are over.
+
+    Finished steps are kept as they are; only what was running is done again.
+    """
+    from dagflow.cli.recovering import recover_runs
+
+    views = asyncio.run(recover_runs(read(unsafe=unsafe_no_sandbox), run_id, progress))
+    if not views:
+        say("nothing to recover")
+    for view in views:
+        show_end(view, format_)
+    return max([exit_code(view) for view in views], default=OK)
+
+
+def user() -> str:
+    """Return who is asking, for the record."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

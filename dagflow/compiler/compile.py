@@ -1,0 +1,216 @@
+"""The compiler's passes in order: from a source file to findings and, without errors, a plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from dagflow.compiler import bounds, graph, layout, machine, prune, reach
+from dagflow.compiler.allow import allowances_of, is_allowed
+from dagflow.compiler.infer import model_of
+from dagflow.compiler.lower import lower
+from dagflow.compiler.model import Model
+from dagflow.compiler.rule import Checks, Rule, Stage, Violation
+from dagflow.compiler.rules import ALL
+from dagflow.compiler.source.parse import parse
+from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
+from dagflow.core.plan import Plan
+from dagflow.core.source import Source
+from dagflow.core.tool import ToolCatalog
+from dagflow.core.workflow import Workflow
+
+T = TypeVar("T")
+
+NO_CHILDREN: Final[Mapping[str, Plan]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What came of a source: a plan where nothing was an error, and always a report.
+
+    `workflow` is None only where the file could not be read as one.
+    """
+
+    plan: Plan | None
+    report: Report
+    workflow: Workflow | None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pass:
+    """What the passes gather on the way."""
+
+    findings: list[Finding] = field(default_factory=list)
+    broken: dict[str, None] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def timed(self, name: str, work: Callable[[], T]) -> T:
+        """Do the work and add the seconds it took to the pass of that name."""
+        start = time.perf_counter()
+        result = work()
+        self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
+        return result
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether anything found so far stops the plan."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole:
+    """A workflow that got through every pass."""
+
+    plan: Plan | None = None
+    before: GraphSize = GraphSize(0, 0)
+    after: GraphSize = GraphSize(0, 0)
+    removed: tuple[Removal, ...] = ()
+    bounds: Bounds = Bounds()
+    tools: tuple[tuple[str, str], ...] = ()
+
+
+def compile_workflow(
+    source: Source, catalog: ToolCatalog, *, children: Mapping[str, Plan] = NO_CHILDREN
+) -> Compiled:
+    """Check a workflow and make its plan.
+
+    Pure: reads nothing but its arguments, and the same arguments give the same plan, byte for
+    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`.
+    """
+    state = _Pass()
+    parsed = state.timed("parse", lambda: parse(source))
+    checks = Checks(
+        source=source,
+        catalog=catalog,
+        parsed=parsed.findings,
+        workflow=parsed.workflow,
+        children=children,
+        rules={rule.name: rule.severity for rule in ALL},
+    )
+    _run(state, "source", checks)
+    whole = _Whole()
+    if parsed.workflow is not None and not state.failed:
+        whole = _compiled(state, checks, parsed.workflow)
+    return Compiled(
+        plan=whole.plan,
+        report=_report(state, checks, whole),
+        workflow=parsed.workflow,
+    )
+
+
+def _compiled(state: _Pass, checks: Checks, workflow: Workflow) -> _Whole:
+    model = state.timed("types", lambda: model_of(workflow, checks.catalog, checks.children))
+    checks = replace(checks, model=model)
+    _run(state, "resolved", checks)
+    _run(state, "typed", checks)
+    graphs = state.timed("graph", lambda: graph.build(model))
+    reached = state.timed("graph", lambda: reach.analyse(model, graphs))
+    checks = replace(checks, graphs=graphs, reach=reached, broken=frozenset(state.broken))
+    _run(state, "graph", checks)
+    if state.failed:
+        return _Whole(before=graphs.size, after=graphs.size)
+    pruned = state.timed("prune", lambda: prune.prune(model, graphs, reached))
+    bounded = state.timed("prune", lambda: bounds.bounds(model, pruned))
+    _run(state, "plan", replace(checks, pruned=pruned, bounds=bounded))
+    whole = _Whole(
+        before=pruned.before, after=pruned.after, removed=pruned.removals, bounds=bounded
+    )
+    if state.failed:
+        return whole
+    return _planned(state, model, pruned, whole)
+
+
+def _planned(state: _Pass, model: Model, pruned: prune.Pruned, whole: _Whole) -> _Whole:
+    constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned))
+    places = state.timed("lower", lambda: layout.places(pruned))
+    plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
+    return replace(
+        whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(model, plan))
+    )
+
+
+def _tools(model: Model, plan: Plan) -> Iterator[tuple[str, str]]:
+    versions = {
+        operation.id: operation.version
+        for tool in model.catalog.tools.values()
+        for operation in tool.operations.values()
+    }
+    for name in plan.tools:
+        yield name, versions[name]
+
+
+def _run(state: _Pass, stage: Stage, checks: Checks) -> None:
+    """Run the rules of one stage; later stages are silent about blocks with a broken step."""
+    chosen = (rule for rule in ALL if rule.stage == stage)
+    found = state.timed(
+        f"rules.{stage}", lambda: list(_violations(chosen, checks))
+    )
+    for rule, violation in found:
+        if checks.broken and not _may_speak(violation, checks):
+            continue
+        finding = rule.finding(violation)
+        state.findings.append(finding)
+        if finding.severity is Severity.ERROR:
+            state.broken[violation.step] = None
+
+
+def _violations(rules: Iterable[Rule], checks: Checks) -> Iterator[tuple[Rule, Violation]]:
+    for rule in rules:
+        for violation in rule.check(checks):
+            yield rule, violation
+
+
+def _may_speak(violation: Violation, checks: Checks) -> bool:
+    """Tell whether a violation is about a part that no earlier stage found an error in.
+
+    A part is a block of steps with all that is inside it: what is wrong with one step shows in
+    the edges and joins of its neighbours.
+    """
+    if "" in checks.broken or not violation.step or checks.model is None:
+        return False
+    facts = checks.model.find(violation.step)
+    return facts is not None and not any(
+        _shares(facts.block, path, checks.model) for path in checks.broken
+    )
+
+
+def _shares(block: str, broken: str, model: Model) -> bool:
+    other = model.find(broken.removesuffix(".compensate"))
+    if other is None or other.block == block:
+        return True
+    return block == "" or other.block.startswith(f"{block}.") or block.startswith(other.path)
+
+
+def _report(state: _Pass, checks: Checks, whole: _Whole) -> Report:
+    workflow = checks.workflow
+    root = workflow.root if workflow is not None else None
+    allowances = allowances_of(checks.source, root)
+    found = tuple(state.findings)
+    if workflow is not None:
+        _run(state, "report", replace(checks, found=found, allowances=allowances))
+    kept = [finding for finding in state.findings if not is_allowed(finding, allowances)]
+    return Report(
+        workflow=workflow.name.value if workflow else "",
+        version=workflow.version.value if workflow and workflow.version else "",
+        plan=whole.plan.digest if whole.plan else None,
+        findings=tuple(sorted(kept, key=_order)),
+        before=whole.before,
+        after=whole.after,
+        removed=whole.removed,
+        bounds=whole.bounds,
+        tools=whole.tools,
+        timings=tuple(state.timings.items()),
+    )
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    return (finding.span, finding.code, finding.message)
+
+
+def explain(code: str) -> Rule | None:
+    """Return the rule with this code or name, whose `doc` is its page; None when there is none."""
+    wanted = code.casefold()
+    return next((r for r in ALL if wanted in {r.code.casefold(), r.name}), None)

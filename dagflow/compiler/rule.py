@@ -1,0 +1,141 @@
+"""What a rule is, and how one is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dagflow.core.findings import Finding, Fix, Related, Severity
+from dagflow.core.source import Source, Span
+from dagflow.core.tool import ToolCatalog
+from dagflow.core.values import JsonValue
+from dagflow.core.workflow import Workflow
+
+if TYPE_CHECKING:
+    from dagflow.compiler.graph import Graphs
+    from dagflow.compiler.model import Fault, Model
+    from dagflow.compiler.prune import Pruned
+    from dagflow.compiler.reach import Reach
+    from dagflow.core.findings import Bounds
+    from dagflow.core.plan import Plan
+
+Stage: TypeAlias = Literal["source", "resolved", "typed", "graph", "plan", "report"]
+STAGES: tuple[Stage, ...] = ("source", "resolved", "typed", "graph", "plan", "report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """What a check yields: a place and a message. The rule adds the rest.
+
+    `step` is the static path of the step it is about ("" for the workflow): an error there keeps
+    later stages from speaking of that step. `severity` replaces the rule's for this one.
+    """
+
+    span: Span
+    message: str
+    path: str = ""
+    step: str = ""
+    related: tuple[Related, ...] = ()
+    witness: JsonValue = None
+    help: str = ""
+    fixes: tuple[Fix, ...] = ()
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A comment `# dagflow: allow NAME — reason`; it speaks for its line and the next."""
+
+    name: str
+    reason: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """All that a check may look at. What a rule's stage does not promise may be None.
+
+    source: `source`, `parsed` and, where one could be read, `workflow` · resolved and typed:
+    `model` too · graph: `graphs` and `reach` too · plan (only without any error so far): `pruned`
+    and `bounds` too · report: what a run of all the others found, in `found`.
+    `broken` are the static paths of steps that an earlier stage found an error in; `rules` are
+    the severities of all rules by name; `allowances` the comments that allow findings.
+    """
+
+    source: Source
+    catalog: ToolCatalog
+    parsed: tuple[Finding, ...] = ()
+    workflow: Workflow | None = None
+    model: Model | None = None
+    graphs: Graphs | None = None
+    reach: Reach | None = None
+    pruned: Pruned | None = None
+    bounds: Bounds | None = None
+    children: Mapping[str, Plan] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+    found: tuple[Finding, ...] = ()
+    rules: Mapping[str, Severity] = field(default_factory=dict)
+    allowances: tuple[Allowance, ...] = ()
+
+    def faults(self, name: str) -> Iterator[Violation]:
+        """Yield what resolving and typing met that the rule of this name has to say."""
+        for fault in self.model.faults if self.model is not None else ():
+            if fault.rule == name:
+                yield _violation(fault)
+
+
+def _violation(fault: Fault) -> Violation:
+    return Violation(
+        span=fault.span,
+        message=fault.message,
+        path=fault.pointer,
+        step=fault.step,
+        help=fault.help,
+        fixes=fault.fixes,
+        severity=Severity(fault.severity) if fault.severity else None,
+    )
+
+
+Check: TypeAlias = Callable[[Checks], Iterator[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `doc` is its page; `stage` says what its check needs."""
+
+    code: str
+    name: str
+    severity: Severity
+    doc: str
+    check: Check
+    stage: Stage
+
+    def run(self, checks: Checks) -> Iterator[Finding]:
+        """Yield what the check finds, as findings of this rule."""
+        for violation in self.check(checks):
+            yield self.finding(violation)
+
+    def finding(self, violation: Violation) -> Finding:
+        """Return the finding that a violation of this rule is."""
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=violation.severity or self.severity,
+            message=violation.message,
+            span=violation.span,
+            path=violation.path,
+            related=violation.related,
+            witness=violation.witness,
+            help=violation.help,
+            fixes=violation.fixes,
+        )
+
+
+def rule(code: str, name: str, severity: Severity, stage: Stage) -> Callable[[Check], Rule]:
+    """Make a `Rule` of a check; the check's docstring becomes the rule's page."""
+
+    def declare(check: Check) -> Rule:
+        return Rule(code, name, severity, check.__doc__ or "", check, stage)
+
+    return declare

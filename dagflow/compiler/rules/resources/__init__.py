@@ -1,0 +1,1 @@
+"""Rules about loops, resources and budgets."""

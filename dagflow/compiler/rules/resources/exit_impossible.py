@@ -1,0 +1,56 @@
+"""DF702: loops whose condition is never true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagflow.compiler.guards import constant
+from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.core.findings import Severity
+
+
+@rule("DF702", "exit-impossible", Severity.ERROR, "typed")
+def exit_impossible(checks: Checks) -> Iterator[Violation]:
+    """The condition of a loop is never true, so the loop can only fail.
+
+    It would run to its `max` and fail with class `exhausted`. A loop of a fixed number of turns
+    says `on_max: succeed`.
+
+    Bad:
+
+        dagflow: 1
+        name: poll
+        steps:
+          ask:
+            repeat:
+              steps:
+                pause: {wait: {for: 1s}}
+              until: 1 > 2  # DF702: `until` is never true: the loop always fails after 10 turns
+              max: 10
+
+    Good:
+
+        dagflow: 1
+        name: poll
+        steps:
+          ask:
+            repeat:
+              steps:
+                pause: {wait: {for: 1s}}
+              until: 1 > 2
+              max: 10
+              on_max: succeed
+    """
+    for facts in checks.model.steps() if checks.model is not None else ():
+        if facts.kind != "repeat" or "until" not in facts.expressions:
+            continue
+        body = facts.step.body
+        succeeds = body.on_max is not None and body.on_max.value == "succeed"
+        if constant(facts, "until") is False and not succeeds:
+            turns = body.max.value
+            yield Violation(
+                span=body.until.span,
+                message=f"`until` is never true: the loop always fails after {turns} turns",
+                path=f"{facts.pointer}/repeat/until",
+                step=facts.path,
+            )

@@ -1,0 +1,68 @@
+"""DF501: deadlines that no run can keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagflow.compiler.defaults import seconds
+from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.words import duration
+from dagflow.core.findings import Severity
+from dagflow.core.steps.wait import Wait
+
+
+@rule("DF501", "deadline-impossible", Severity.ERROR, "plan")
+def deadline_impossible(checks: Checks) -> Iterator[Violation]:
+    """Even the fastest run takes longer than its deadline.
+
+    The waits of a fixed length that every run makes are longer, by themselves, than a run or a
+    step may take.
+
+    Bad:
+
+        dagflow: 1
+        name: slow
+        deadline: 10s  # DF501: the fastest run takes 15 s, and the deadline is 10 s
+        steps:
+          first: {wait: {for: 10s}}
+          second: {wait: {for: 5s}, after: first}
+
+    Good:
+
+        dagflow: 1
+        name: slow
+        deadline: 20s
+        steps:
+          first: {wait: {for: 10s}}
+          second: {wait: {for: 5s}, after: first}
+    """
+    if checks.model is None:
+        return
+    deadline = checks.model.workflow.deadline
+    bounds = checks.bounds
+    for facts in checks.model.steps():
+        yield from _step(facts)
+    limit = seconds(deadline)
+    best = bounds.time_best if bounds is not None else None
+    if deadline is None or limit is None or best is None or best <= limit:
+        return
+    message = f"the fastest run takes {duration(best)}, and the deadline is {duration(limit)}"
+    yield Violation(span=deadline.span, message=message, path="/deadline")
+
+
+def _step(facts: object) -> Iterator[Violation]:
+    """Compare a wait of a fixed length with the bounds of its own step."""
+    from dagflow.compiler.model import StepFacts
+
+    assert isinstance(facts, StepFacts)
+    if not isinstance(facts.step.body, Wait) or facts.step.body.for_ is None:
+        return
+    length = facts.step.body.for_.value.total_seconds()
+    for name in ("timeout", "deadline"):
+        bound = getattr(facts.step, name)
+        if bound is not None and bound.value.total_seconds() < length:
+            limit = duration(bound.value.total_seconds())
+            message = f"the step waits {duration(length)}, and its {name} is {limit}"
+            yield Violation(
+                span=bound.span, message=message, path=f"{facts.pointer}/{name}", step=facts.path
+            )

@@ -1,0 +1,78 @@
+"""DF203: values given to something that takes others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.core.findings import Severity
+
+
+@rule("DF203", "wiring-type", Severity.ERROR, "typed")
+def wiring_type(checks: Checks) -> Iterator[Violation]:
+    """What is given is not what is taken.
+
+    `with` is compared with the parameters of the tool, function or workflow that it is for, an
+    output with what is declared for it, and what `on_error` continues with likewise. Where the
+    types leave it open, the value is checked when the step runs, and a note says so.
+
+    Bad:
+
+        dagflow: 1
+        name: shout
+        inputs: {word: string}
+        steps:
+          up:
+            python: |
+              def main(text):
+                  return text.upper()
+            with: {txt: "${{ inputs.word }}", text: "${{ inputs.word }}"}  # DF203: `main` has no parameter 'txt'…
+            output: string
+        outputs:
+          loud: ${{ steps.up.output }}
+
+    Good:
+
+        dagflow: 1
+        name: shout
+        inputs: {word: string}
+        steps:
+          up:
+            python: |
+              def main(text):
+                  return text.upper()
+            with: {text: "${{ inputs.word }}"}
+            output: string
+        outputs:
+          loud: ${{ steps.up.output }}
+
+    Bad:
+
+        dagflow: 1
+        name: ticket
+        inputs: {number: string}
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: 17}}  # DF203: path.id: expected string, got 17
+        outputs:
+          text: ${{ steps.fetch.output.body.text }}
+          number: ${{ inputs.number }}
+
+    Good:
+
+        dagflow: 1
+        name: ticket
+        inputs: {number: string}
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: "${{ inputs.number }}"}}
+        outputs:
+          text: ${{ steps.fetch.output.body.text }}
+    """
+    yield from checks.faults("wiring-type")

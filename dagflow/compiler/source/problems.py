@@ -1,0 +1,84 @@
+"""Collects what is wrong with a source file, as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from dagflow.core.findings import Finding, Fix, Related, Severity
+from dagflow.core.source import Span
+
+STRICT = "DF001"
+SHAPE = "DF002"
+NAMES = {STRICT: "document-strict", SHAPE: "schema-shape"}
+
+
+class Problems:
+    """The findings of one file, in the order in which they were met."""
+
+    def __init__(self, found: Sequence[Finding] = ()) -> None:
+        self._found: list[Finding] = list(found)
+        self._places = {place for item in found for place in _prefixes(item.path)}
+        self.errors = sum(item.severity is Severity.ERROR for item in found)
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        pointer: str,
+        *,
+        help: str = "",  # noqa: A002  # the finding's own word
+        related: tuple[Related, ...] = (),
+        fixes: tuple[Fix, ...] = (),
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Record one finding; `pointer` is the JSON Pointer of the place."""
+        self.errors += severity is Severity.ERROR
+        self._places.update(_prefixes(pointer))
+        self._found.append(
+            Finding(
+                code=code,
+                name=NAMES[code],
+                severity=severity,
+                message=message,
+                span=span,
+                path=pointer,
+                related=related,
+                help=help,
+                fixes=fixes,
+            )
+        )
+
+    def inside(self, pointer: str) -> bool:
+        """Tell whether something at or below the place is wrong already."""
+        return pointer in self._places
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings sorted by place, then code."""
+        return tuple(sorted(self._found, key=lambda item: (item.span, item.code, item.message)))
+
+
+def _prefixes(pointer: str) -> list[str]:
+    ends = [index for index, char in enumerate(pointer) if char == "/"]
+    return [pointer, *(pointer[:end] for end in ends)]
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """Return the one of `known` that `word` was probably meant to be."""
+    folded = {name.casefold(): name for name in known}
+    found = get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def listed(words: Sequence[str], joint: str = "or") -> str:
+    """Write words as people list them: `a`, `b` or `c`."""
+    quoted = [f"`{word}`" for word in words]
+    if len(quoted) < 2:  # noqa: PLR2004
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}"
+
+
+def under(pointer: str, key: object) -> str:
+    """Return the JSON Pointer of `key` below `pointer`."""
+    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"

@@ -1,0 +1,63 @@
+"""From a claimed step of a run to the attempt that a worker is given."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dagflow.core.plan import Plan, PlanStep
+from dagflow.core.run import Run, StepRecord
+from dagflow.core.values import JsonObject
+from dagflow.executor.machine.activation import scope_of
+from dagflow.executor.machine.index import PlanIndex, Site, index_of
+from dagflow.executor.machine.kinds import idempotency_key
+from dagflow.executor.machine.paths import pattern_of
+from dagflow.executor.steps.base import Attempt
+
+
+def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
+    """Return the attempt that has just been claimed."""
+    index = index_of(plan)
+    site = index.sites[pattern_of(path)]
+    record = run.steps[path]
+    return Attempt(
+        run_id=run.id,
+        root=run.root or run.id,
+        path=path,
+        attempt=record.attempt,
+        token=record.token,
+        kind=site.step.kind,
+        step=site.step,
+        input=record.input,
+        activation=_activation(index, run, site, path),
+        timeout=_timeout(site, record, now),
+        deadline_at=_deadline(run, record),
+        idempotency_key=idempotency_key(run, path, record.generation),
+        tools=plan.tools,
+        models=plan.models,
+    )
+
+
+def step_of(plan: Plan, path: str) -> PlanStep:
+    """Return the plan's side of the step at a run path."""
+    return index_of(plan).sites[pattern_of(path)].step
+
+
+def _activation(index: PlanIndex, run: Run, site: Site, path: str) -> JsonObject:
+    """Return what the step's own expression reads; only a transform's is left to the worker."""
+    if site.step.kind != "transform":
+        return {}
+    reads = index.reads_of(site.step.expressions["expression"])
+    return scope_of(index, run, site, path).activation(reads)
+
+
+def _timeout(site: Site, record: StepRecord, now: datetime) -> float | None:
+    """Return the attempt's bound: the step's, cut by what is left for all its attempts."""
+    if record.deadline_at is None:
+        return site.step.timeout
+    left = max(0.0, (record.deadline_at - now).total_seconds())
+    return left if site.step.timeout is None else min(left, site.step.timeout)
+
+
+def _deadline(run: Run, record: StepRecord) -> datetime | None:
+    bounds = (record.deadline_at, run.cleanup_deadline_at if run.outcome else run.deadline_at)
+    return min((bound for bound in bounds if bound is not None), default=None)

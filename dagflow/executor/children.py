@@ -1,0 +1,128 @@
+"""Child runs: started once, stopped with their parent, and heard of when they are over.
+
+Each act is a message of the outbox, stored with the batch that asks for it and taken out by the
+batch that it leads to. Doing one again after a crash changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+from dagflow.core.clock import Clock
+from dagflow.core.errors import BugError, ConflictError, NotFoundError, UnavailableError
+from dagflow.core.plan import Plan
+from dagflow.core.run import Cancel, ChildEnded, Event, Run
+from dagflow.executor.attempts import step_of
+from dagflow.executor.ids import child_run_id
+from dagflow.store.base import RunStore
+from dagflow.store.rows import Header, Message, MessageKey, MessageKind
+
+_log = logging.getLogger(__name__)
+
+
+class Family(Protocol):
+    """The part of the engine that parents and children need."""
+
+    store: RunStore
+    clock: Clock
+    reach: Callable[[str], None]
+
+    def run(self, run_id: str) -> Run:
+        """Return a run."""
+        ...
+
+    def plan_of(self, run_id: str) -> Plan:
+        """Return a run's plan."""
+        ...
+
+    def start(
+        self,
+        plan: Plan,
+        header: Header,
+        *,
+        deadline_at: datetime | None = None,
+        settled: Sequence[MessageKey] = (),
+    ) -> str:
+        """Create and begin a run."""
+        ...
+
+    def handle(self, run_id: str, *events: Event, settled: Sequence[MessageKey] = ()) -> object:
+        """Take events."""
+        ...
+
+
+def perform(engine: Family, message: Message) -> None:
+    """Do what an outbox message asks for. Where the database fails, recovery does it later."""
+    act = _ACTS.get(message.key.kind)
+    if act is None:
+        return
+    try:
+        act(engine, message)
+    except UnavailableError as error:
+        _log.warning("message_left run_id=%s kind=%s", message.key.run_id, message.key.kind,
+                     exc_info=error)  # fmt: skip
+
+
+def _start(engine: Family, message: Message) -> None:
+    parent, path = engine.run(message.key.run_id), message.key.path
+    key = str(message.body["key"])
+    plan = step_of(engine.plan_of(parent.id), path).child
+    if plan is None:
+        raise BugError(f"the plan of run {parent.id} holds no child plan for step {path!r}")
+    header = Header(
+        id=child_run_id(parent.id, key),
+        plan=plan.digest,
+        workflow=plan.name,
+        workflow_version=plan.version,
+        inputs=message.body["inputs"],
+        root=parent.root or parent.id,
+        parent=parent.id,
+        parent_path=path,
+        parent_key=key,
+        prefix=f"{parent.prefix}/{path}" if parent.prefix else path,
+        created_at=engine.clock.now(),
+    )
+    engine.reach("before-child")
+    try:
+        at = message.body["deadline_at"]
+        deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
+        engine.start(plan, header, deadline_at=deadline, settled=(message.key,))
+    except ConflictError:  # a crash came between its start and now
+        engine.store.settle((message.key,))
+    engine.reach("after-child")
+
+
+def _stop(engine: Family, message: Message) -> None:
+    """Cancel the child runs of a step; those that are over stay as they are."""
+    for child in engine.store.children(message.key.run_id):
+        if child.parent_path == message.key.path and child.finished_at is None:
+            engine.handle(child.id, Cancel(by=f"run {message.key.run_id}", reason="parent"))
+    engine.store.settle((message.key,))
+
+
+def _tell(engine: Family, message: Message) -> None:
+    """Tell a parent that its child is over."""
+    stored = engine.store.load(message.key.run_id)
+    child = engine.run(message.key.run_id)
+    engine.reach("before-child-ended")
+    event = ChildEnded(
+        path=stored.header.parent_path,
+        state=child.state,
+        outputs=child.outputs,
+        error=child.error,
+        key=stored.header.parent_key,
+    )
+    try:
+        engine.handle(stored.header.parent, event, settled=(message.key,))
+    except NotFoundError:
+        engine.store.settle((message.key,))
+
+
+_ACTS: Final[dict[MessageKind, Callable[[Family, Message], None]]] = {
+    "start_child": _start,
+    "stop_child": _stop,
+    "child_ended": _tell,
+}

@@ -1,0 +1,45 @@
+"""How the engine tells workers that there is something to do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+
+class Dispatcher(Protocol):
+    """A doorbell: it may be lost, doubled, delayed or reordered, and changes no result.
+
+    The database is the truth: what was rung for is found there again by recovery.
+    """
+
+    def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
+        """Say that a step is ready to be claimed; 9 is the highest priority, 0 the lowest."""
+        ...
+
+    def wake(self, run_id: str, at: datetime) -> None:
+        """Say that the run has a timer; a `Tick` is due at this time. A later call replaces it."""
+        ...
+
+    def stop(self, run_id: str, path: str, token: int) -> None:
+        """Say that an attempt must be stopped; its worker also finds out by its heartbeat."""
+        ...
+
+    def close(self) -> None:
+        """Ring no more."""
+        ...
+
+
+class SilentDispatcher:
+    """For a process that works on no steps: whoever owns the run finds them in the database."""
+
+    def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
+        """Leave it to others."""
+
+    def wake(self, run_id: str, at: datetime) -> None:
+        """Leave it to others."""
+
+    def stop(self, run_id: str, path: str, token: int) -> None:
+        """Leave it to others."""
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,331 @@
+"""The engine: load, decide, append in one transaction; then do what was decided.
+
+It holds the runs it works on in memory, each at a version of the store, and writes with that
+version expected: where another process was first, it catches up and decides again. Nothing in
+memory is needed to go on after a crash.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from dagflow.core.clock import Clock, SystemClock
+from dagflow.core.errors import VersionConflictError
+from dagflow.core.plan import Plan
+from dagflow.core.run import (
+    Begin,
+    Change,
+    Claim,
+    Decision,
+    Event,
+    Kill,
+    Run,
+    StepChanged,
+    Tick,
+    WakeAt,
+)
+from dagflow.core.values import JsonObject
+from dagflow.executor import faults
+from dagflow.executor.attempts import attempt_of, step_of
+from dagflow.executor.children import perform
+from dagflow.executor.decide import decide, next_wake
+from dagflow.executor.dispatch.base import Dispatcher
+from dagflow.executor.held import Held, Turn, begun, bounded, caught_up, claims, folded
+from dagflow.executor.ids import new_run_id
+from dagflow.executor.inputs import accepted
+from dagflow.executor.live.base import LiveBus, Recorded
+from dagflow.executor.live.process import ProcessBus
+from dagflow.executor.steps.base import Attempt
+from dagflow.executor.waiters import Waiters
+from dagflow.store.base import RunStore
+from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+
+Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A worker with room for `slots` more attempts, whose claims hold until `until`."""
+
+    worker: str
+    until: datetime
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What became of some events: why each refused one was, and the attempts claimed with them."""
+
+    refused: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Engine:
+    """Runs plans. Safe to call from several threads; every method is short and never waits.
+
+    Every method raises `UnavailableError` when the database can't be used, and has then done
+    nothing.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        dispatcher: Dispatcher,
+        *,
+        clock: Clock | None = None,
+        ids: Callable[[datetime], str] = new_run_id,
+        live: LiveBus | None = None,
+        reach: faults.Reach = faults.nothing,
+        decide: Decide = decide,
+    ) -> None:
+        self.store = store
+        self.dispatcher = dispatcher
+        self.clock = clock or SystemClock()
+        self.live = live or ProcessBus()
+        self.reach = reach
+        self._ids = ids
+        self._decide = decide
+        self._lock = threading.RLock()
+        self._held: dict[str, Held] = {}
+        self._plans: dict[str, Plan] = {}
+        self._waiters = Waiters()
+
+    def submit(
+        self,
+        plan: Plan,
+        inputs: JsonObject,
+        *,
+        key: IdempotencyKey | None = None,
+        deadline_at: datetime | None = None,
+        run_id: str = "",
+    ) -> str:
+        """Start a run and return its id, or that of the run that the same key started before.
+
+        Defaults are filled in. Raises `UsageError` when the inputs don't fit the plan's schema,
+        `ConflictError` when the key was used with another fingerprint.
+        """
+        given = accepted(plan, inputs)
+        now = self.clock.now()
+        header = Header(
+            id=run_id or self._ids(now),
+            plan=plan.digest,
+            workflow=plan.name,
+            workflow_version=plan.version,
+            inputs=given,
+            root="",
+            created_at=now,
+        )
+        return self.start(plan, header, key=key, deadline_at=deadline_at)
+
+    def start(
+        self,
+        plan: Plan,
+        header: Header,
+        *,
+        key: IdempotencyKey | None = None,
+        deadline_at: datetime | None = None,
+        settled: Sequence[MessageKey] = (),
+    ) -> str:
+        """Create a run with this header, its inputs checked already, and begin it."""
+        with self._lock:
+            held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
+            turn = Turn()
+            if deadline_at is not None:
+                turn.fold(held, bounded(held.run, deadline_at, header.created_at))
+            self._take(held, turn, Begin(), header.created_at)
+            held.wake_at = _wake(held, turn, ticked=False)
+            batch = turn.batch(held, settled)
+            new = None if plan.digest in self._plans else plan
+            self.reach("before-append")
+            run_id = self.store.create(header, batch, plan=new, key=key)
+            self._plans[plan.digest] = held.plan
+            if run_id == header.id:
+                held.run.version = 1
+                self._held[run_id] = held
+                self._stored(held, turn, batch, seq=len(turn.changes))
+            return run_id
+
+    def handle(
+        self,
+        run_id: str,
+        *events: Event,
+        claimant: Claimant | None = None,
+        settled: Sequence[MessageKey] = (),
+    ) -> Handled:
+        """Take events in one transaction, and with them claim steps that they made ready.
+
+        `settled` leaves the outbox with it. Raises `NotFoundError` for an unknown run,
+        `IllegalMoveError` when the plan does not list a move that the events ask for.
+        """
+        with self._lock:
+            while True:
+                held = self._hold(run_id)
+                try:
+                    return self._handle(held, events, claimant, settled)
+                except VersionConflictError:
+                    self._held.pop(run_id, None)
+                except BaseException:
+                    self._held.pop(run_id, None)  # it is ahead of what is stored
+                    raise
+
+    def claim(self, run_id: str, paths: Sequence[str], claimant: Claimant) -> Handled:
+        """Claim steps that were rung for; those that are not ready any more are passed over."""
+        events = [Claim(path=p, worker=claimant.worker, until=claimant.until) for p in paths]
+        return self.handle(run_id, *events)
+
+    def run(self, run_id: str) -> Run:
+        """Return a run as it is now, to read only. Raises `NotFoundError`."""
+        with self._lock:
+            return self._hold(run_id).run
+
+    def plan_of(self, run_id: str) -> Plan:
+        """Return the plan of a run. Raises `NotFoundError`."""
+        with self._lock:
+            return self._hold(run_id).plan
+
+    async def wait(self, run_id: str) -> Run:
+        """Return the run when it is over. A worker of this process must be at work on it."""
+        with self._lock:
+            run = self._hold(run_id).run
+            if run.state.is_final:
+                return run
+            future = self._waiters.add(run_id)
+        return await future
+
+    def abandon(self, run_id: str, error: Exception) -> None:
+        """Make everyone who waits for the run fail: it can't go on, for a reason of our own."""
+        with self._lock:
+            self._held.pop(run_id, None)
+            self._waiters.fail(run_id, error)
+
+    def refresh(self) -> tuple[str, ...]:
+        """Catch up with what other processes stored, and return the runs that they changed."""
+        with self._lock:
+            held = {i: h for i, h in self._held.items() if not h.run.state.is_final}
+            stored = self.store.versions(list(held)) if held else {}
+            changed = [i for i, version in stored.items() if version > held[i].run.version]
+            for run_id in changed:
+                news = caught_up(held[run_id], self.store)
+                self._publish(run_id, news.changes, news.seq)
+                self._stop_moved(held[run_id], news.changes)
+                self.resume(run_id)
+            return tuple(changed)
+
+    def resume(self, run_id: str) -> None:
+        """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
+        with self._lock:
+            held = self._hold(run_id)
+            for path in list(held.run.active):
+                if held.run.steps[path].state == "ready":
+                    step = step_of(held.plan, path)
+                    self.dispatcher.ring(run_id, path, step.queue, step.priority)
+            held.wake_at = next_wake(held.plan, held.run)
+            if held.wake_at is not None:
+                self.dispatcher.wake(run_id, held.wake_at)
+            if held.run.state.is_final:
+                self._over(held)
+
+    def _handle(
+        self,
+        held: Held,
+        events: Sequence[Event],
+        claimant: Claimant | None,
+        settled: Sequence[MessageKey],
+    ) -> Handled:
+        turn = Turn()
+        now = self.clock.now()
+        for event in events:
+            self._take(held, turn, event, now)
+        if claimant is not None:
+            for claim in claims(turn.bells(), claimant.worker, claimant.until, claimant.slots):
+                self._take(held, turn, claim, now)
+        if turn.changes:
+            held.wake_at = _wake(held, turn, ticked=any(isinstance(e, Tick) for e in events))
+            batch = turn.batch(held, settled)
+            self.reach("before-append")
+            seq = self.store.append(batch, expected_version=held.run.version)
+            held.run.version += 1
+            self._stored(held, turn, batch, seq)
+        elif settled:
+            self.store.settle(settled)
+        attempts = tuple(attempt_of(held.plan, held.run, path, now) for path in turn.claimed)
+        return Handled(tuple(turn.refused), attempts)
+
+    def _take(self, held: Held, turn: Turn, event: Event, now: datetime) -> None:
+        """Decide one event and fold what comes of it into the run in memory."""
+        decision = self._decide(held.plan, held.run, event, now)
+        if decision.refused:
+            turn.refused.append(decision.refused)
+        elif isinstance(event, Claim):
+            turn.claimed.append(event.path)
+        turn.fold(held, *decision.changes)
+        turn.commands.extend(decision.commands)
+
+    def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
+        """Do what a stored batch asks for. What a crash prevents, recovery finds and does."""
+        run_id = held.run.id
+        self.reach("after-append")
+        self._publish(run_id, batch.changes, seq)
+        self.reach("before-dispatch")
+        for bell in turn.bells():
+            self.dispatcher.ring(run_id, bell.path, bell.queue, bell.priority)
+        self.reach("after-dispatch")
+        if held.wake_at is not None:
+            self.dispatcher.wake(run_id, held.wake_at)
+        for command in turn.commands:
+            if isinstance(command, Kill):
+                self.dispatcher.stop(run_id, command.path, command.token)
+        if held.run.state.is_final:
+            self._over(held)
+        for message in batch.messages:
+            perform(self, message)
+
+    def _publish(self, run_id: str, changes: Sequence[Change], seq: int) -> None:
+        if self.live.is_watched(run_id):
+            for number, change in enumerate(changes, start=seq - len(changes) + 1):
+                self.live.publish(Recorded(run_id=run_id, seq=number, change=change))
+
+    def _stop_moved(self, held: Held, changes: Sequence[Change]) -> None:
+        """Stop attempts of this process that another one has ended."""
+        for change in changes:
+            if isinstance(change, StepChanged) and change.before == "running" != change.after:
+                token = held.run.steps[change.path].token
+                self.dispatcher.stop(held.run.id, change.path, token)
+
+    def _over(self, held: Held) -> None:
+        """Tell who waits for a run that it is over, and hold it no longer."""
+        self._held.pop(held.run.id, None)
+        self._waiters.finish(held.run)
+
+    def _hold(self, run_id: str) -> Held:
+        held = self._held.get(run_id)
+        if held is None:
+            stored = self.store.load(run_id)
+            plan = self._plan(stored.header.plan)
+            held = Held(header=stored.header, plan=plan, run=folded(stored))
+            held.wake_at = next_wake(plan, held.run)
+            if not held.run.state.is_final:
+                self._held[run_id] = held
+        return held
+
+    def _plan(self, digest: str) -> Plan:
+        if digest not in self._plans:
+            self._plans[digest] = self.store.get_plan(digest)
+        return self._plans[digest]
+
+
+def _wake(held: Held, turn: Turn, *, ticked: bool) -> datetime | None:
+    """Return a time no later than anything that the run must wake for.
+
+    Going through all steps for the exact time is left to ticks: an early tick is harmless.
+    """
+    if held.run.state.is_final:
+        return None
+    if ticked:
+        return next_wake(held.plan, held.run)
+    times = [command.at for command in turn.commands if isinstance(command, WakeAt)]
+    return min([*times, *([held.wake_at] if held.wake_at else [])], default=None)

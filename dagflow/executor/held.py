@@ -1,0 +1,148 @@
+"""Runs that the engine holds in memory: each the fold of its log at one version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dagflow.core.plan import Plan
+from dagflow.core.run import (
+    Change,
+    Claim,
+    Command,
+    Dispatch,
+    Run,
+    RunChanged,
+    StartChild,
+    StepChanged,
+    StopChild,
+)
+from dagflow.core.values import JsonObject
+from dagflow.store.base import LogStore
+from dagflow.store.rows import Batch, Header, Message, MessageKey, StoredRun
+
+
+@dataclass(slots=True)
+class Held:
+    """A run with its plan. `run.version` is the version in the store that it equals."""
+
+    header: Header
+    plan: Plan
+    run: Run
+    wake_at: datetime | None = None
+
+
+def begun(header: Header) -> Run:
+    """Return a run as it is before its first change."""
+    return Run(
+        id=header.id,
+        plan=header.plan,
+        inputs=header.inputs,
+        attempt=header.attempt,
+        root=header.root,
+        parent=header.parent,
+        prefix=header.prefix,
+        created_at=header.created_at,
+    )
+
+
+def folded(stored: StoredRun) -> Run:
+    """Return a run as its whole log makes it."""
+    run = begun(stored.header)
+    for change in stored.changes:
+        run.apply(change)
+    run.version = stored.version
+    return run
+
+
+def bounded(run: Run, deadline_at: datetime, at: datetime) -> RunChanged:
+    """Return the change that gives a run a deadline before it begins."""
+    fields: dict[str, object] = {"deadline_at": deadline_at}
+    return RunChanged(before=run.state, after=run.state, at=at, set=fields)
+
+
+def caught_up(held: Held, store: LogStore) -> StoredRun:
+    """Fold in what others have added since, and return it."""
+    stored = store.load(held.run.id, after=held.run.version)
+    for change in stored.changes:
+        held.run.apply(change)
+    held.run.version = stored.version
+    return stored
+
+
+@dataclass(slots=True)
+class Turn:
+    """What came of some events: everything to store in one batch, and to do after it."""
+
+    changes: list[Change] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    claimed: list[str] = field(default_factory=list)
+
+    def fold(self, held: Held, *changes: Change) -> None:
+        """Fold changes into the run in memory, and note them."""
+        for change in changes:
+            held.run.apply(change)
+        self.changes.extend(changes)
+
+    def batch(self, held: Held, settled: Sequence[MessageKey]) -> Batch:
+        """Return everything to store. `settled` leaves the outbox, too."""
+        return Batch(
+            run=held.run,
+            changes=tuple(self.changes),
+            messages=tuple(self.messages(held)),
+            settled=(*settled, *self.settled(held.run.id)),
+            wake_at=held.wake_at,
+        )
+
+    def bells(self) -> list[Dispatch]:
+        """Return what is to be rung for: ready steps that this turn has not claimed itself."""
+        claimed = set(self.claimed)
+        return [c for c in self.commands if isinstance(c, Dispatch) and c.path not in claimed]
+
+    def messages(self, held: Held) -> list[Message]:
+        """Return the outbox rows of the turn."""
+        found = [_dispatch(held.run.id, bell) for bell in self.bells()]
+        for command in self.commands:
+            if isinstance(command, StartChild):
+                found.append(_start_child(held.run.id, command))
+            elif isinstance(command, StopChild):
+                key = MessageKey(held.run.id, "stop_child", command.path)
+                found.append(Message(key=key, body={}))
+        if held.header.parent and held.run.state.is_final:
+            found.append(Message(key=ended_key(held.run.id), body={}))
+        return found
+
+    def settled(self, run_id: str) -> list[MessageKey]:
+        """Return the bells that need no answer any more: their steps have left `ready`."""
+        moves = [c for c in self.changes if isinstance(c, StepChanged) and c.before != c.after]
+        fresh = {move.path for move in moves if move.after == "ready"}
+        left = {move.path for move in moves if move.before == "ready"} - fresh
+        return [MessageKey(run_id, "dispatch", path) for path in sorted(left)]
+
+
+def claims(bells: list[Dispatch], worker: str, until: datetime, slots: int) -> list[Claim]:
+    """Return claims of the most urgent of these steps, as many as there are slots."""
+    urgent = sorted(bells, key=lambda bell: -bell.priority)[:slots]
+    return [Claim(path=bell.path, worker=worker, until=until) for bell in urgent]
+
+
+def ended_key(child: str) -> MessageKey:
+    """Name the message that tells a parent of its child's end."""
+    return MessageKey(child, "child_ended", "")
+
+
+def _dispatch(run_id: str, bell: Dispatch) -> Message:
+    body: JsonObject = {"queue": bell.queue, "priority": bell.priority}
+    return Message(key=MessageKey(run_id, "dispatch", bell.path), body=body)
+
+
+def _start_child(run_id: str, command: StartChild) -> Message:
+    at = command.deadline_at
+    body: JsonObject = {
+        "inputs": command.inputs,
+        "key": command.key,
+        "deadline_at": None if at is None else at.isoformat(),
+    }
+    return Message(key=MessageKey(run_id, "start_child", command.path), body=body)

@@ -1,0 +1,68 @@
+"""One attempt from its start to the event that reports how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from dagflow.core.errors import ErrorClass, StepError, ValueRefusedError
+from dagflow.core.run import Fail, StepFailure, Succeed
+from dagflow.core.values import JsonValue, check_value
+from dagflow.executor.steps.base import Attempt, StepWork
+from dagflow.executor.steps.context import WorkContext
+
+_log = logging.getLogger(__name__)
+
+
+async def performed(attempt: Attempt, context: WorkContext, work: StepWork) -> Succeed | Fail:
+    """Do the work and return its report; nothing that goes wrong in it is lost.
+
+    Only a cancellation from outside gets through: then there is nothing to report.
+    """
+    try:
+        async with asyncio.timeout(attempt.timeout) as bound:
+            output = await work(attempt, context)
+        return _succeeded(attempt, context, output)
+    except StepError as error:
+        return _failed(attempt, context, error.error_class, _told(error), error.retry_after)
+    except ValueRefusedError as error:
+        return _failed(attempt, context, "schema", f"the output can't be carried: {error.message}")
+    except Exception as error:  # noqa: BLE001  # the edge: whatever a kind raises is reported
+        if isinstance(error, TimeoutError) and bound.expired():
+            message = f"the attempt took longer than {attempt.timeout:g} s"
+            return _failed(attempt, context, "timeout", message)
+        _log.exception("attempt_broke run_id=%s step=%s", attempt.run_id, attempt.path)
+        return _failed(attempt, context, "internal", f"{type(error).__name__}: {error}")
+
+
+def _succeeded(attempt: Attempt, context: WorkContext, output: JsonValue) -> Succeed:
+    check_value(output)
+    return Succeed(
+        path=attempt.path, token=attempt.token, output=context.mask(output), used=context.used
+    )
+
+
+def _failed(
+    attempt: Attempt,
+    context: WorkContext,
+    error_class: ErrorClass,
+    message: str,
+    retry_after: float | None = None,
+) -> Fail:
+    failure = StepFailure(
+        error_class=error_class,
+        message=_clean(context.mask_text(message)),
+        attempt=attempt.attempt,
+        retry_after=retry_after,
+    )
+    return Fail(path=attempt.path, token=attempt.token, error=failure, used=context.used)
+
+
+def _told(error: StepError) -> str:
+    return f"{error.message} ({error.remedy})" if error.remedy else error.message
+
+
+def _clean(message: str) -> str:
+    """Return the message as text that every part of dagflow can carry, of bounded length."""
+    carried = message.encode("utf-8", "replace").decode().replace("\0", "�")
+    return carried if len(carried) <= 4000 else f"{carried[:4000]}…"  # noqa: PLR2004

@@ -1,0 +1,90 @@
+"""Going on after a crash: everything that was under way is found in the database.
+
+Leases of workers that are gone are taken back, messages that were not handled are handled, ready
+steps are rung for again, timers are set. All of it may be done at any time, by any process, by
+several at once: each act is decided on the run as it is then.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from dagflow.core.errors import DagflowError, UnavailableError
+from dagflow.core.run import LoseLease
+from dagflow.executor.children import perform
+from dagflow.executor.engine import Engine
+from dagflow.executor.leases import is_lost
+from dagflow.store.rows import Lease
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What recovery found: unfinished runs, and steps (run, path) whose workers were gone.
+
+    `broken` are runs that can't go on, with the reason; the others are not held up by them.
+    """
+
+    runs: tuple[str, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
+    broken: tuple[tuple[str, str], ...] = ()
+
+
+def recover(engine: Engine, run_id: str | None = None) -> Recovered:
+    """Take up every unfinished run, or one and its children, and leave them to the worker.
+
+    Raises `NotFoundError` for an unknown run.
+    """
+    runs = engine.store.unfinished() if run_id is None else _family(engine, run_id)
+    lost: list[tuple[str, str]] = []
+    broken: list[tuple[str, str]] = []
+    for one in runs:
+        engine.reach("in-recovery")
+        try:
+            lost += _take_up(engine, one)
+        except UnavailableError:
+            raise
+        except DagflowError as error:
+            _log.exception("run_broken run_id=%s", one)
+            broken.append((one, error.message))
+    return Recovered(tuple(runs), tuple(lost), tuple(broken))
+
+
+def sweep(engine: Engine) -> tuple[tuple[str, str], ...]:
+    """Take back the leases that are lost and handle the messages that were left.
+
+    For the runs of every process: a worker that is gone can't do it itself.
+    """
+    lost = _take_back(engine, engine.store.leases())
+    for message in engine.store.outbox():
+        perform(engine, message)
+    return lost
+
+
+def _family(engine: Engine, run_id: str) -> tuple[str, ...]:
+    """Return a run and its unfinished descendants, parents first."""
+    engine.store.get_run(run_id)
+    found = [run_id]
+    for one in found:
+        found += [c.id for c in engine.store.children(one) if c.finished_at is None]
+    return tuple(found)
+
+
+def _take_up(engine: Engine, run_id: str) -> tuple[tuple[str, str], ...]:
+    engine.reach("in-recovery")
+    lost = _take_back(engine, engine.store.leases(run_id=run_id))
+    for message in engine.store.outbox(run_id=run_id):
+        perform(engine, message)
+    engine.resume(run_id)
+    return lost
+
+
+def _take_back(engine: Engine, leases: tuple[Lease, ...]) -> tuple[tuple[str, str], ...]:
+    now = engine.clock.now()
+    lost = [lease for lease in leases if is_lost(lease, now)]
+    for lease in lost:
+        _log.info("lease_lost run_id=%s step=%s worker=%s", lease.run_id, lease.path, lease.worker)
+        engine.handle(lease.run_id, LoseLease(path=lease.path, token=lease.token))
+    return tuple((lease.run_id, lease.path) for lease in lost)

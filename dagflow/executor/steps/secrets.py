@@ -1,0 +1,98 @@
+"""References to secrets, resolved just before use, and masked in everything that comes back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+from dagflow.core.values import JsonValue
+
+MASK: Final = "***"
+_REFERENCE: Final = re.compile("\ue000secret:([A-Za-z_][A-Za-z0-9_-]*)\ue001")
+_SHORTEST: Final = 4
+"""A shorter secret hides nothing and would blank out ordinary text."""
+
+
+def references(value: JsonValue) -> set[str]:
+    """Return the names of the secrets that a value refers to."""
+    if isinstance(value, str):
+        return set(_REFERENCE.findall(value))
+    if isinstance(value, list):
+        return {name for item in value for name in references(item)}
+    if isinstance(value, dict):
+        return {name for item in value.values() for name in references(item)}
+    return set()
+
+
+def resolve(value: JsonValue, secret: Callable[[str], str]) -> JsonValue:
+    """Return the value with each reference replaced by what `secret` gives for its name."""
+    if isinstance(value, str):
+        return _REFERENCE.sub(lambda match: secret(match[1]), value)
+    if isinstance(value, list):
+        return [resolve(item, secret) for item in value]
+    if isinstance(value, dict):
+        return {key: resolve(item, secret) for key, item in value.items()}
+    return value
+
+
+class Masker:
+    """Replaces the secrets it was shown, however they are written.
+
+    Known ways: as they are, in base64 (also inside longer text that was encoded whole, at each of
+    its three alignments), percent-encoded, in upper or lower case, and escaped as in JSON.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, secret: str) -> None:
+        """Mask this secret from now on."""
+        if len(secret) >= _SHORTEST and secret not in self._known:
+            self._known.add(secret)
+            forms = {form for known in self._known for form in _forms(known)}
+            longest_first = sorted(forms, key=lambda form: (-len(form), form))
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets."""
+        return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return the value without secrets, in keys and in texts."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        return value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the ways in which a secret may be written."""
+    for plain in (secret, secret.upper(), secret.lower()):
+        yield plain
+        yield quote(plain, safe="")
+        yield quote_plus(plain)
+        yield json.dumps(plain)[1:-1]
+        yield json.dumps(plain, ensure_ascii=False)[1:-1]
+    yield from (form for form in _base64(secret.encode()) if len(form) >= _SHORTEST)
+
+
+def _base64(data: bytes) -> Iterator[str]:
+    """Yield the base64 characters that are the same whatever stands before and after the data."""
+    for before in range(3):
+        coded = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+        first = (before * 8 + 5) // 6
+        last = (before + len(data)) * 8 // 6
+        yield coded[first:last]
+        yield coded[first:last].replace("+", "-").replace("/", "_")
+    yield base64.b64encode(data).decode()
+    yield base64.urlsafe_b64encode(data).decode()

@@ -1,0 +1,42 @@
+"""When which run must be looked at next."""
+
+from __future__ import annotations
+
+import heapq
+from datetime import datetime
+
+
+class Timers:
+    """One time for each run, the earliest first. The database holds the same, as `wake_at`."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[datetime, str]] = []
+        self._times: dict[str, datetime] = {}
+
+    def set(self, run_id: str, at: datetime) -> None:
+        """Set a run's time, instead of the one it had."""
+        if self._times.get(run_id) != at:
+            self._times[run_id] = at
+            heapq.heappush(self._heap, (at, run_id))
+
+    def clear(self, run_id: str) -> None:
+        """Forget a run's time."""
+        self._times.pop(run_id, None)
+
+    def next(self) -> datetime | None:
+        """Return the earliest time."""
+        self._drop_replaced()
+        return self._heap[0][0] if self._heap else None
+
+    def due(self, now: datetime) -> list[str]:
+        """Take the runs whose time has come, the longest overdue first."""
+        found = []
+        while (at := self.next()) is not None and at <= now:
+            _, run_id = heapq.heappop(self._heap)
+            del self._times[run_id]
+            found.append(run_id)
+        return found
+
+    def _drop_replaced(self) -> None:
+        while self._heap and self._times.get(self._heap[0][1]) != self._heap[0][0]:
+            heapq.heappop(self._heap)

@@ -1,0 +1,281 @@
+"""From the text of an expression to its AST, with the place of every sub-expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dagflow.expr import library, wire
+from dagflow.expr.ast import At, Call, Const, Let, ListOf, Loop, MapOf, Node, Select, Var
+from dagflow.expr.lexer import Token, pairs, tokens
+from dagflow.expr.problem import Problem, ProblemKind, Refused
+
+MAX_BYTES = 4096
+MAX_NESTING = 32
+_SHORT = 16
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_RESERVED = frozenset(
+    {
+        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import"),
+        *("in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void"),
+        "while",
+    }
+)
+NAMESPACES = frozenset({"math", "optional", "base64", "strings"})
+
+_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (?:Syntax error: )?(.*)")
+_INPUT = re.compile(r"(?:input|at|at:) '(.*?)'(?: expecting|$)", re.DOTALL)
+_INSTEAD = {
+    "=": "compare with `==`",
+    "and": "write `&&`",
+    "or": "write `||`",
+    "not": "write `!`",
+    "?": "an optional field is `a.?b`; a choice is `a ? b : c`",
+    "%}": "an expression ends with `}}`",
+}
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Node:
+    """Return the AST of `text`; raises `Refused` with a problem."""
+    return _plain_path(text) or _parsed(text)
+
+
+def _plain_path(text: str) -> Node | None:
+    """Read `steps.a.output` without the library: most expressions are no more than that."""
+    names = text.split(".")
+    if len(names) > _SHORT or not _PATH.fullmatch(text) or not _RESERVED.isdisjoint(names):
+        return None
+    end = len(names[0])
+    node: Node = Var(names[0], (0, end))
+    for name in names[1:]:
+        end += 1 + len(name)
+        node = Select(node, name, at=(0, end))
+    return node
+
+
+def _parsed(text: str) -> Node:
+    _check_text(text)
+    try:
+        serialised = library.parse(text)
+    except RuntimeError as error:
+        raise Refused(_syntax_problem(text, str(error))) from None
+    expression, places = wire.unwrap(serialised)
+    return _Reader(_Text(text), places).node(expression)
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        _refuse("expression-type", "the expression is empty", 0, len(text))
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        _refuse("expression-type", "the expression holds a character CEL can't", 0, len(text))
+    if (size := len(text.encode())) > MAX_BYTES:
+        message = f"the expression is {size} bytes long, {MAX_BYTES} are allowed"
+        _refuse("expression-cost", message, 0, len(text), "split it over transform steps")
+
+
+def _refuse(kind: ProblemKind, message: str, start: int, length: int, help_: str = "") -> None:
+    raise Refused(Problem(kind, message, start, length, help_))
+
+
+def _syntax_problem(text: str, said: str) -> Problem:
+    if "recursion" in said:
+        return Problem(
+            "expression-cost",
+            f"the expression is nested deeper than {MAX_NESTING} levels",
+            0,
+            len(text),
+            "split it; chains of && and || count as one level, chains of + do not",
+        )
+    found = _ERROR.search(said)
+    if found is None:
+        words = said.partition(": ")[2].partition(" [")[0] or said
+        return Problem("expression-type", f"the expression can't be read: {words}", 0, len(text))
+    offset = _offset(text, int(found[1]), int(found[2]))
+    return _described(text, min(offset, len(text)), found[3])
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    lines = text.split("\n")[: line - 1]
+    return sum(len(before) + 1 for before in lines) + column - 1
+
+
+def _described(text: str, offset: int, said: str) -> Problem:
+    token = next((t for t in tokens(text) if t.start <= offset < t.end), None)
+    shown = token.text if token else ""
+    start, length = (token.start, len(token.text)) if token else (offset, 0)
+    if token and token.kind == "string" and "recognition" in said:
+        message = f"the string {_short(shown)} is not closed, or has an escape that CEL lacks"
+        return Problem("expression-type", message, start, length)
+    if said.startswith("reserved identifier"):
+        message = f"{shown!r} is a reserved word and can't name a variable"
+        return Problem("expression-type", message, start, length)
+    if not token and ("<EOF>" in said or "recognition" in said):
+        message = "the expression ends too early"
+        closing = re.search(r"missing '(.)'", said) or re.search(r"expecting '(.)'", said)
+        message += f", {closing[1]!r} is missing" if closing else ""
+        return Problem("expression-type", message, offset, 0)
+    if re.search(r"mismatched|extraneous|viable|recognition|missing", said):
+        help_ = _INSTEAD.get(shown, "")
+        return Problem("expression-type", f"unexpected {_short(shown)}", start, length, help_)
+    return Problem("expression-type", said.rstrip(), start, length)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 20 else text[:19] + "…")  # noqa: PLR2004
+
+
+class _Text:
+    """Where sub-expressions begin and end in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = tokens(text)
+        self._index = {token.start: i for i, token in enumerate(self._tokens)}
+        self._partner = pairs(self._tokens)
+        self._brackets = sorted(self._partner)
+
+    def place(self, position: int, *parts: At) -> At:
+        """Return the stretch of the node at `position` whose sub-expressions lie at `parts`."""
+        own = self._own(position)
+        start = min([own[0], *(part[0] for part in parts if part != (0, 0))])
+        end = max([own[1], *(part[1] for part in parts)])
+        return self._balanced(start, end)
+
+    def _own(self, position: int) -> At:
+        index = self._index.get(position)
+        if index is None:
+            return position, position
+        token = self._tokens[index]
+        if token.start in self._partner:
+            end = self._partner[token.start] + 1
+            return self._callee(index).start if token.text == "(" else token.start, end
+        if token.text in {".", ".?", "-"} and index + 1 < len(self._tokens):
+            return token.start, self._tokens[index + 1].end
+        return token.start, token.end
+
+    def _callee(self, index: int) -> Token:
+        """Return the first token of the dotted name before a parenthesis."""
+        while index and self._tokens[index - 1].kind in {"name", "quoted"}:
+            index -= 1
+            if not index or self._tokens[index - 1].text not in {".", ".?"}:
+                break
+            index -= 1
+        return self._tokens[index]
+
+    def _balanced(self, start: int, end: int) -> At:
+        for bracket in self._brackets:
+            if start <= bracket < end:
+                partner = self._partner[bracket]
+                start, end = min(start, partner), max(end, partner + 1)
+        return start, end
+
+
+@dataclass(slots=True)
+class _Reader:
+    text: _Text
+    places: dict[int, int]
+
+    def node(self, expr: wire.Wire) -> Node:
+        position = self.places.get(expr.number(2), 0)
+        kind = next((number for number in expr.fields if number != _ID), _CONST)
+        part = expr.message(kind) or wire.Wire()
+        if kind == _CONST:
+            return _constant(part, self.text.place(position))
+        if kind == _IDENT:
+            return Var(part.text(1), self.text.place(position))
+        return _READERS[kind](self, part, position)
+
+    def _list(self, part: wire.Wire, position: int) -> Node:
+        items = tuple(self.node(item) for item in part.messages(1))
+        at = self.text.place(position, *(item.at for item in items))
+        return ListOf(items, part.numbers(2), at)
+
+    def _select(self, part: wire.Wire, position: int) -> Node:
+        of = self.node(part.message(1) or wire.Wire())
+        test = bool(part.number(3))
+        return Select(of, part.text(2), test, self.text.place(position, of.at))
+
+    def _call(self, part: wire.Wire, position: int) -> Node:
+        args = tuple(self.node(arg) for arg in part.messages(3))
+        target = part.message(1)
+        on = self.node(target) if target is not None else None
+        name = part.text(2)
+        parts = [arg.at for arg in args] + ([on.at] if on else [])
+        at = self.text.place(position, *parts)
+        if isinstance(on, Var) and on.name in NAMESPACES:
+            return Call(f"{on.name}.{name}", args, None, at)
+        return Call(name, args, on, at)
+
+    def _map(self, part: wire.Wire, position: int) -> Node:
+        if part.text(1):
+            start, end = self.text.place(position)
+            message = f"messages such as {part.text(1)!r} can't be made here"
+            help_ = "write a map, such as {'a': 1}"
+            raise Refused(Problem("expression-type", message, start, end - start, help_))
+        found = part.messages(2)
+        entries = tuple((self._part(entry, 3), self._part(entry, 4)) for entry in found)
+        optional = tuple(i for i, entry in enumerate(found) if entry.number(5))
+        return MapOf(entries, optional, self.text.place(position))
+
+    def _part(self, message: wire.Wire, number: int) -> Node:
+        return self.node(message.message(number) or wire.Wire())
+
+    def _fold(self, part: wire.Wire, position: int) -> Node:
+        name, accu = part.text(1), part.text(3)
+        if name == "#unused":
+            value, body = self._part(part, 4), self._part(part, 7)
+            return Let(accu, value, body, self.text.place(position, value.at))
+        over, step = self._part(part, 2), self._part(part, 6)
+        start, go_on = self._part(part, 4), self._part(part, 5)
+        at = self.text.place(position, over.at)
+        if not isinstance(step, Call):
+            raise Refused(Problem("expression-type", "this macro is not known", at[0], 0))
+        return _loop(name, over, (start, go_on, step), at)
+
+
+_ID, _CONST, _IDENT = 2, 3, 4
+_READERS: dict[int, Callable[[_Reader, wire.Wire, int], Node]] = {
+    5: _Reader._select,  # noqa: SLF001  # the table of the class just above
+    6: _Reader._call,  # noqa: SLF001
+    7: _Reader._list,  # noqa: SLF001
+    8: _Reader._map,  # noqa: SLF001
+    9: _Reader._fold,  # noqa: SLF001
+}
+
+
+def _loop(name: str, over: Node, fold: tuple[Node, Node, Call], at: At) -> Loop:
+    """Return the loop that a macro was written as, from the loop it was expanded to."""
+    start, go_on, step = fold
+    if isinstance(go_on, Call):
+        return Loop("all" if step.function == "_&&_" else "exists", name, over, step.args[1], at=at)
+    if isinstance(start, Const):
+        return Loop("one", name, over, step.args[0], at=at)
+    test = step.args[0] if step.function == "_?_:_" else None
+    grown = step.args[1]
+    added = grown if isinstance(grown, ListOf) else _args(grown)[1]
+    item = added.items[0] if isinstance(added, ListOf) else added
+    if test is not None and isinstance(item, Var) and item.name == name:
+        return Loop("filter", name, over, test, at=at)
+    return Loop("map", name, over, test, item, at)
+
+
+def _args(node: Node) -> tuple[Node, ...]:
+    return node.args if isinstance(node, Call) else ()
+
+
+def _constant(part: wire.Wire, at: At) -> Const:
+    number = next(iter(part.fields), 1)
+    if number == 2:  # noqa: PLR2004  # numbers of the message's fields
+        return Const("bool", bool(part.number(2)), at)
+    if number in {3, 4}:
+        value = part.number(number)
+        return Const("int", value, at) if number == 3 else Const("uint", value % (1 << 64), at)  # noqa: PLR2004
+    if number == 5:  # noqa: PLR2004
+        return Const("double", wire.as_double(part.data(5)), at)
+    if number == 6:  # noqa: PLR2004
+        return Const("string", part.text(6), at)
+    if number == 7:  # noqa: PLR2004
+        return Const("bytes", part.data(7), at)
+    return Const("null", None, at)

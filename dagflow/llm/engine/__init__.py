@@ -1,0 +1,1 @@
+"""The engine: sequences, sampling, text and scheduling in plain Python, without torch."""

@@ -1,0 +1,1 @@
+"""Models: reading their files, and one architecture a module."""

@@ -1,0 +1,1 @@
+"""The runner: what the engine asks of the hardware, in torch."""

@@ -1,0 +1,110 @@
+"""Values against JSON Schemas: the one place in tools that knows jsonschema-rs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from dagflow.core.values import JsonValue, Schema, canonical
+
+MAX_SHOWN = 120
+
+
+def problem_of(schema: Schema, value: JsonValue) -> str | None:
+    """Return where (JSON Pointer) and how a value breaks a 2020-12 schema, or None.
+
+    The words name the schema's keyword and what it asks for, never the value: values may be
+    secret. Raises ValueError when the schema itself is not one.
+    """
+    if schema is True:
+        return None
+    error = next(iter(_validator(canonical(schema).decode()).iter_errors(value)), None)
+    return None if error is None else _describe(error)
+
+
+def schema_problem(schema: Schema) -> str | None:
+    """Return what is wrong with a schema itself, or None."""
+    try:
+        _make(schema)
+    except ValueError as error:
+        return str(error).partition("\n")[0]
+    return None
+
+
+@lru_cache(maxsize=4096)
+def is_pattern(text: str) -> bool:
+    """Tell whether a regex can be matched in linear time (no look-around, no back-references)."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.Draft202012Validator(
+            {"pattern": text}, pattern_options=jsonschema_rs.RegexOptions()
+        )
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=512)
+def _validator(text: str) -> Any:
+    import json
+
+    return _make(json.loads(text))
+
+
+def _make(schema: Schema) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(
+        schema, retriever=_closed, pattern_options=jsonschema_rs.RegexOptions()
+    )
+
+
+def _closed(uri: str) -> NoReturn:
+    raise ValueError(f"a schema may not refer to {uri!r}")
+
+
+def _describe(error: Any) -> str:
+    at = "".join(f"/{_escape(str(part))}" for part in error.instance_path) or "/"
+    kind = error.kind.name
+    if kind in {"oneOf", "anyOf"}:
+        return _choice(at, error)
+    words: Callable[[Any], str] | None = _WORDS.get(kind)
+    if words is not None:
+        return f"{at} {words(error.kind)}"
+    return f"{at} breaks {kind} {_shown(error)}".rstrip()
+
+
+def _choice(at: str, error: Any) -> str:
+    branches = [branch[0] for branch in error.kind.as_dict().get("context", []) if branch]
+    if not branches:
+        return f"{at} fits more than one of its alternatives"
+    nearest = max(branches, key=lambda branch: len(branch.instance_path))
+    return f"{at} fits none of its {len(branches)} alternatives (nearest: {_describe(nearest)})"
+
+
+def _escape(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+def _shown(error: Any) -> str:
+    text = repr(error.kind.value) if hasattr(error.kind, "value") else ""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
+def _names(kind: Any) -> str:
+    return ", ".join(repr(str(name)) for name in kind.as_dict().get("unexpected", [])[:5])
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "required": lambda kind: f"has no {kind.as_dict().get('property')!r}, which is required",
+    "additionalProperties": lambda kind: f"has {_names(kind)}, which the schema does not know",
+    "type": lambda kind: f"is not of type {_types(kind)}",
+    "falseSchema": lambda _: "may not be there",
+}
+
+
+def _types(kind: Any) -> str:
+    types = kind.as_dict().get("types", [])
+    return " or ".join(types) if isinstance(types, list) else str(types)

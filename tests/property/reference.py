@@ -1,0 +1,276 @@
+"""A small interpreter of the language, written from its description and sharing nothing.
+
+It knows no plan, no event log and no state table: it keeps what happened to each step and works
+out the rest afresh, by the rules in the order in which the description gives them. Slow on
+purpose. It covers the core: edges, joins, guards, reads, switches, retries, handlers,
+compensation and `finally`, with steps whose attempts are scripted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Verdict: TypeAlias = Literal["taken", "not taken", "undecided"]
+View: TypeAlias = Callable[[str], "Seen"]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition: its CEL, what it reads plainly and under `?`, and the same in Python."""
+
+    cel: str
+    test: Callable[[int, View], bool]
+    plain: frozenset[str] = frozenset()
+    ordering: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`after`: a step and the ways it may have ended."""
+
+    step: str
+    on: str = "success"
+
+
+@dataclass(frozen=True)
+class Handler:
+    """`on_error`: classes (none: all), and a value to go on with or a step to go to."""
+
+    on: tuple[str, ...] = ()
+    continue_: int | None = None
+    goto: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a generated workflow. `branches` makes it a switch: (guard | None, targets)."""
+
+    name: str
+    after: tuple[Edge, ...] = ()
+    join: str | int = "all"
+    when: Guard | None = None
+    reads: frozenset[str] = frozenset()
+    attempts: int = 1
+    handlers: tuple[Handler, ...] = ()
+    branches: tuple[tuple[Guard | None, tuple[str, ...]], ...] = ()
+    compensated: bool = False
+    script: tuple[str, ...] = ("ok",)
+
+    @property
+    def is_switch(self) -> bool:
+        return bool(self.branches)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A generated workflow: its steps in order, the names in `finally`, and its input `n`."""
+
+    steps: tuple[Step, ...]
+    finally_: tuple[str, ...] = ()
+    n: int = 0
+
+    def step(self, name: str) -> Step:
+        return next(step for step in self.steps if step.name == name)
+
+
+@dataclass
+class Seen:
+    """What is known of a step."""
+
+    state: str = "pending"
+    output: int | None = None
+    branch: int | None = None
+    attempts: int = 0
+    error: str = ""
+    handled: bool = False
+    goto: str = ""
+
+
+FINAL = {"succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled"}
+RETRIED = {"timeout", "network"}
+
+
+@dataclass
+class Reference:
+    """A run of a flow. `deliver` tells how an attempt ended; everything else follows."""
+
+    flow: Flow
+    seen: dict[str, Seen] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    compensated: list[str] = field(default_factory=list)
+    outcome: str = ""
+    cancelled: bool = False
+
+    def start(self) -> None:
+        self.seen = {step.name: Seen() for step in self.flow.steps}
+        self._settle()
+
+    def ready(self) -> set[str]:
+        return {name for name, it in self.seen.items() if it.state == "ready"}
+
+    def deliver(self, name: str) -> None:
+        """Let the next attempt of a ready step end as its script says."""
+        step, it = self.flow.step(name), self.seen[name]
+        ending = step.script[min(it.attempts, len(step.script) - 1)]
+        it.attempts += 1
+        if ending == "ok":
+            self._succeed(name, it.attempts)
+        elif ending in RETRIED and it.attempts < step.attempts:
+            pass  # the delay is over at once: it stays ready for another attempt
+        else:
+            self._fail(step, ending)
+        self._settle()
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        for it in self.seen.values():
+            if it.state not in FINAL:
+                it.state = "cancelled"
+
+    # ── one step ──────────────────────────────────────────────────────────────────────────────
+
+    def _succeed(self, name: str, output: int) -> None:
+        self.seen[name].state = "succeeded"
+        self.seen[name].output = output
+        self.order.append(name)
+
+    def _fail(self, step: Step, error: str) -> None:
+        it = self.seen[step.name]
+        it.error = error
+        handler = next((h for h in step.handlers if not h.on or error in h.on), None)
+        if handler is not None and handler.continue_ is not None:
+            self._succeed(step.name, handler.continue_)
+            return
+        it.state = "timed_out" if error == "timeout" else "failed"
+        if handler is not None and handler.goto is not None:
+            it.handled, it.goto = True, handler.goto
+
+    # ── rules ─────────────────────────────────────────────────────────────────────────────────
+
+    def _settle(self) -> None:
+        changed = True
+        while changed:
+            moves = [self._decide(step) for step in self.flow.steps]
+            changed = any(moves)
+
+    def _decide(self, step: Step) -> bool:
+        it = self.seen[step.name]
+        if it.state != "pending":
+            return False
+        verdict = self._joined(step, self._edges(step))
+        needed = [self.seen[name].state for name in sorted(self._plain(step))]
+        if verdict == "not taken" or any(s in FINAL and s != "succeeded" for s in needed):
+            it.state = "skipped(upstream)"
+            return True
+        waits = [self.seen[name].state for name in sorted(self._ordering(step))]
+        if verdict == "undecided" or any(s not in FINAL for s in [*needed, *waits]):
+            return False
+        if step.when is not None and not step.when.test(self.flow.n, self._view):
+            it.state = "skipped(guard)"
+            return True
+        it.state = "ready"
+        if step.is_switch:
+            it.branch = self._choose(step)
+            self._succeed(step.name, 0)
+        return True
+
+    def _view(self, name: str) -> Seen:
+        return self.seen[name]
+
+    def _plain(self, step: Step) -> frozenset[str]:
+        found = step.reads
+        for guard in self._guards(step):
+            found |= guard.plain
+        return found
+
+    def _ordering(self, step: Step) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for guard in self._guards(step):
+            found |= guard.ordering
+        if isinstance(step.join, int):
+            found -= {name for name, _ in self._edges(step)}
+        return found
+
+    @staticmethod
+    def _guards(step: Step) -> Iterable[Guard]:
+        if step.when is not None:
+            yield step.when
+        for guard, _ in step.branches:
+            if guard is not None:
+                yield guard
+
+    def _choose(self, step: Step) -> int | None:
+        for index, (guard, _) in enumerate(step.branches):
+            if guard is None or guard.test(self.flow.n, self._view):
+                return index
+        return None
+
+    def _edges(self, step: Step) -> list[tuple[str, Verdict]]:
+        """One edge for each step that controls this one, taken when any of its conditions is."""
+        conditions: dict[str, list[bool]] = {}
+        for edge in step.after:
+            conditions.setdefault(edge.step, []).append(self._holds(edge))
+        for other in self.flow.steps:
+            chosen = [i for i, (_, targets) in enumerate(other.branches) if step.name in targets]
+            if chosen:
+                it = self.seen[other.name]
+                taken = it.state == "succeeded" and it.branch in chosen
+                conditions.setdefault(other.name, []).append(taken)
+            if any(handler.goto == step.name for handler in other.handlers):
+                taken = self.seen[other.name].goto == step.name
+                conditions.setdefault(other.name, []).append(taken)
+        return [(name, self._verdict(name, held)) for name, held in conditions.items()]
+
+    def _verdict(self, name: str, held: list[bool]) -> Verdict:
+        state = self.seen[name].state
+        if state not in FINAL:
+            return "undecided"
+        return "taken" if any(held) and state != "cancelled" else "not taken"
+
+    def _holds(self, edge: Edge) -> bool:
+        state = self.seen[edge.step].state
+        return {
+            "success": state == "succeeded",
+            "failure": state in {"failed", "timed_out"},
+            "skipped": state.startswith("skipped"),
+            "done": state in FINAL,
+        }[edge.on]
+
+    @staticmethod
+    def _joined(step: Step, edges: list[tuple[str, Verdict]]) -> Verdict:
+        counts = {"taken": 0, "not taken": 0, "undecided": 0}
+        for _, verdict in edges:
+            counts[verdict] += 1
+        if not edges:
+            return "taken"
+        if isinstance(step.join, int):
+            if counts["taken"] >= step.join:
+                return "taken"
+            possible = counts["taken"] + counts["undecided"] >= step.join
+            return "undecided" if possible else "not taken"
+        if step.join == "any":
+            if counts["undecided"]:
+                return "undecided"
+            return "taken" if counts["taken"] else "not taken"
+        if counts["not taken"]:
+            return "not taken"
+        return "undecided" if counts["undecided"] else "taken"
+
+    # ── the end ───────────────────────────────────────────────────────────────────────────────
+
+    def finish(self) -> str:
+        """Return the run's outcome once nothing is left to do, and compensate if it wasn't well."""
+        assert not self.ready()
+        bad = any(
+            it.state in {"failed", "timed_out"} and not it.handled for it in self.seen.values()
+        )
+        self.outcome = "cancelled" if self.cancelled else "failed" if bad else "succeeded"
+        if self.outcome != "succeeded":
+            done = [name for name in self.order if self.flow.step(name).compensated]
+            self.compensated = done[::-1]
+        return self.outcome
+
+    def states(self) -> Mapping[str, str]:
+        return {name: it.state for name, it in self.seen.items()}
