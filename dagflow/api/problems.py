@@ -46,9 +46,7 @@ class ReportError(DagflowError):
         self.report = report
 
 
-def problem(
-    request: Request, status: int, code: str, detail: str, **more: Any
-) -> JSONResponse:
+def problem(request: Request, status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return a problem document."""
     body = {
         "type": f"{DOCS}/{code}",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from dagflow.cli.ending import exit_code, show_end, write_page
 from dagflow.cli.exits import OK
 from dagflow.cli.output import print_json, say, use_color
 from dagflow.cli.progress import Progress, progress
-from dagflow.cli.run import exit_code, show_end, write_page
 from dagflow.core.text import clean
 from dagflow.core.values import JsonObject
 from dagflow.settings import read

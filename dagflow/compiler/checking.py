@@ -23,6 +23,10 @@ from dagflow.core.workflow import Workflow
 from dagflow.expr import Checked, Problem, Scope, Segment, check, parse_template, step_view
 
 
+WRITABLE: Final[Schema] = {"type": ["string", "integer", "number", "boolean"]}
+"""What can be written into a text as it is."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Desk:
     """What checking one workflow needs and gathers.
@@ -171,21 +175,7 @@ def _evaluated(
 def _segment(
     spot: Spot, node: Scalar, segment: Segment, *, as_text: bool
 ) -> tuple[Checked, Expression] | None:
-    got = _expression(spot, segment.text, node, segment.offset)
-    if got is not None and as_text:
-        wrong = _unwritable(got[0].result)
-        if wrong:
-            place = place_of(node, segment.offset, spot.desk.workflow.source)
-            help_ = f"write json({segment.text.strip()})"
-            spot.fault("expression-type", place, f"{wrong} can't be written into text", help_)
-            return None
-    return got
-
-
-def _unwritable(schema: Schema) -> str:
-    """Name what a schema gives when it surely is nothing that text can hold."""
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    return {"array": "a list", "object": "an object", "null": "null"}.get(str(kind), "")
+    return _expression(spot, segment.text, node, segment.offset, WRITABLE if as_text else True)
 
 
 def _expression(

@@ -81,7 +81,8 @@ def _optional(codec: _Codec) -> _Codec:
 
 
 def _write_instant(value: datetime) -> JsonValue:
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # `strftime` would take ten times as long, at every step
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _read_instant(value: JsonValue, at: str) -> datetime:

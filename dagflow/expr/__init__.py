@@ -8,12 +8,14 @@ the author's reference.
 from __future__ import annotations
 
 from dagflow.expr.activation import restrict
+from dagflow.expr.assign import Verdict, fits, misfit
 from dagflow.expr.check import Checked, check
 from dagflow.expr.constants import MISSING
 from dagflow.expr.evaluate import ExpressionError, evaluate, evaluate_guard
 from dagflow.expr.infer import ReadPath
 from dagflow.expr.problem import Problem, ProblemKind
 from dagflow.expr.render import render
+from dagflow.expr.schema import Violation, explain, fill_defaults, normalised, unusable, validate
 from dagflow.expr.scope import Scope, step_view
 from dagflow.expr.template import (
     CheckedPart,
@@ -35,13 +37,22 @@ __all__ = [
     "ReadPath",
     "Scope",
     "Segment",
+    "Verdict",
+    "Violation",
     "check",
     "check_template",
     "evaluate",
     "evaluate_guard",
+    "explain",
+    "fill_defaults",
+    "fits",
     "has_expression",
+    "misfit",
+    "normalised",
     "parse_template",
     "render",
     "restrict",
     "step_view",
+    "unusable",
+    "validate",
 ]

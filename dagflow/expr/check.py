@@ -84,7 +84,7 @@ def _sorted(problems: dict[Problem, None]) -> tuple[Problem, ...]:
 def _check_result(walk: Inference, node: Node, found: Type, expected: Schema | None) -> None:
     for kind, help_ in _NOT_JSON.items():
         if kind in found.kinds:
-            message = f"{walk.shown(node)} is {found.words()}, not a value"
+            message = f"{walk.shown(node)} is {found.words()}, which JSON can't say"
             walk.fail("expression-type", node, message, help_)
             return
     wanted = of_schema(True if expected is None else expected)

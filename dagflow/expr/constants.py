@@ -45,7 +45,7 @@ def always_fails(walk: Walk, node: Call) -> bool:
 
 def _tried(node: Call, literal: Const, position: int) -> str | None:
     if node.function in {"_/_", "_%_"}:
-        return "is a divisor of zero" if literal.value == 0 else None
+        return "is what it divides by" if literal.value == 0 else None
     if position == 1:
         probe = Call("matches", (Const("string", ""), literal))
     else:

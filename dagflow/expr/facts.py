@@ -125,6 +125,6 @@ def _has(of: Node, name: str) -> Facts:
         return NOTHING
     whole = (*path, name)
     # a step's output is there only when it succeeded
-    output = len(whole) == STATUS_DEPTH and whole[0] == "steps" and name == "output"
-    status = {path: frozenset({"succeeded"})} if output else {}
+    output = whole[0] == "steps" and whole[2:3] == ("output",)
+    status = {path[:2]: frozenset({"succeeded"})} if output else {}
     return Facts(frozenset({whole}), frozenset(), status)

@@ -232,8 +232,9 @@ class Inference:
         if chain is None:
             return False
         path = chain.path
-        is_output = path[0] == "steps" and len(path) == 3 and path[2] == "output"  # noqa: PLR2004
-        return is_output or path in self.facts.present
+        # a step always has its entry, and whether its output is there is the graph's question
+        is_step = path[0] == "steps" and (len(path) == 2 or path[2:] == ("output",))  # noqa: PLR2004
+        return is_step or path in self.facts.present
 
     def _may_be_absent(self, node: Node, why: str) -> None:
         message = f"{self.shown(node)} may be absent: {why}"

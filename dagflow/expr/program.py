@@ -103,8 +103,7 @@ _MESSAGES = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
         (
-            r"No matching overloads found : (?:\((?P<on>[^)]*)\)\.)?"
-            r"(?P<name>[^(]+)\((?P<args>.*)\)",
+            r"overloads found : (?:\((?P<on>[^)]*)\)\.)?(?P<name>[^(]+)\((?P<args>.*)\)",
             _overload,
         ),
         (r'Key not found in map : "(.*)"', lambda m: f"there is no {m[1]!r} in the object"),

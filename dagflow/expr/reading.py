@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagflow.core.errors import BugError
 from dagflow.expr.ast import Call, Node, Select, Var, chain_of, children
@@ -56,6 +56,13 @@ def _not_an_object(walk: Walk, node: Node, of: Node, owner: Type, name: str) -> 
     walk.fail("expression-type", node, message, help_)
 
 
+def _name_only(node: Node, name: str) -> Node:
+    """Return the node with the place of its field's name, where that is the end of its text."""
+    if not isinstance(node, Select) or node.test:
+        return node
+    return replace(node, at=(node.at[1] - len(name), node.at[1]))
+
+
 def _no_field(walk: Walk, node: Node, of: Node, found: Found, name: str) -> None:
     if (hyphenated := _hyphenated(walk, node, found.known)) is not None:
         report_hyphen(walk, node, hyphenated)
@@ -66,7 +73,8 @@ def _no_field(walk: Walk, node: Node, of: Node, found: Found, name: str) -> None
     near = nearest(name, found.known)
     help_ = "" if near else _output_field(walk, of, name) or _its_fields(found)
     message = f"{walk.shown(of)} has no field {name!r}{near}"
-    walk.fail("expression-type", node, message, help_, _fix(node, name, found.known))
+    fix = _fix(node, name, found.known)
+    walk.fail("expression-type", _name_only(node, name), message, help_, fix)
 
 
 def _no_declared(walk: Walk, node: Node, what: str, found: Found, name: str) -> None:
@@ -75,7 +83,8 @@ def _no_declared(walk: Walk, node: Node, what: str, found: Found, name: str) -> 
     help_ = f"there is {listed(found.known, last='and')}" if found.known else f"there is no {what}"
     near = nearest(name, found.known)
     fix = _fix(node, name, found.known)
-    walk.fail("unknown-name", node, message + near, "" if near else help_, fix)
+    place = _name_only(node, name)
+    walk.fail("unknown-name", place, message + near, "" if near else help_, fix)
 
 
 def _its_fields(found: Found) -> str:
@@ -131,4 +140,6 @@ def report_hyphen(walk: Walk, node: Node, name: str) -> None:
     start = node.at[1] - len(node.field if isinstance(node, Select) else read)
     message = f"{walk.shown(node)} stops at the hyphen, which is a minus sign here"
     fix = (start, len(name), f"`{name}`")
+    if isinstance(node, Select):
+        node = replace(node, at=(start, start + len(name)))
     walk.fail("unknown-name", node, message, f"write the name in backticks: `{name}`", fix)

@@ -58,9 +58,17 @@ def read_bundle(path: str) -> Bundle:
     return _read(Path(path), name=path, inside=())
 
 
-def bundle_of(text: str, name: str, folder: Path) -> Bundle:
-    """Make a bundle of text that is not a file, with `folder` as the place of its references."""
-    return _complete(Source(name, text), folder, inside=())
+def bundle_of(text: str, name: str) -> Bundle:
+    """Make a bundle of text that did not come from a file: nothing it refers to is read."""
+    source = Source(name, text)
+    workflow = parse(source).workflow
+    tools = workflow.tools if workflow is not None else Table[ToolRef]()
+    missing = {
+        tool.value: Document(location=reference.openapi.value, problem="it was not sent along")
+        for tool, reference in tools
+        if reference.openapi is not None
+    }
+    return Bundle(source=source, folder=Path(), documents=missing)
 
 
 def _read(path: Path, *, name: str, inside: tuple[Path, ...]) -> Bundle:

@@ -35,7 +35,9 @@ def body(media_type: str, schema: Any, **more: Any) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {media_type: media}}}
 
 
-def answering(schema: Any, media_type: str = "application/json", code: str = "200") -> dict[str, Any]:
+def answering(
+    schema: Any, media_type: str = "application/json", code: str = "200"
+) -> dict[str, Any]:
     return {"responses": {code: {"content": {media_type: {"schema": schema}}}}}
 
 
@@ -147,14 +149,15 @@ def test_an_error_says_which_operation_which_server_and_what_the_server_said() -
         error = failing(compiled({}, server.url))
 
     assert error.message == (
-        f"GET /x at {server.url}: the server answered 404: "
-        '{"detail": "no\\u0007 ticket"} [31m'
+        f'GET /x at {server.url}: the server answered 404: {{"detail": "no\\u0007 ticket"}} [31m'
     )
 
 
 def test_arguments_that_do_not_fit_are_refused_before_anything_is_sent() -> None:
     with serving() as server:
-        operation = query_operation(server.url, parameter("limit", {"type": "integer", "maximum": 9}))
+        operation = query_operation(
+            server.url, parameter("limit", {"type": "integer", "maximum": 9})
+        )
 
         error = failing(operation, {"query": {"limit": 10}})
         unknown = failing(operation, {"query": {"limits": 1}})
@@ -182,9 +185,7 @@ def test_a_response_that_breaks_its_schema_passes_where_the_author_said_so(
 ) -> None:
     words: list[str] = []
     with serving(lambda _: as_json({"name": 5})) as server:
-        output = called(
-            compiled(answering(PET), server.url), responses=policy, warn=words.append
-        )
+        output = called(compiled(answering(PET), server.url), responses=policy, warn=words.append)
 
     assert output["body"] == {"name": 5}
     assert len(words) == warned
@@ -196,7 +197,12 @@ def test_each_status_is_checked_by_its_own_schema() -> None:
         "2XX": {"content": {"application/json": {"schema": {"type": "integer"}}}},
         "default": {"content": {"application/json": {"schema": {"type": "boolean"}}}},
     }
-    for status, value, fits in ((200, "a", True), (200, 1, False), (202, 1, True), (202, "a", False)):
+    for status, value, fits in (
+        (200, "a", True),
+        (200, 1, False),
+        (202, 1, True),
+        (202, "a", False),
+    ):
         with serving(lambda _, s=status, v=value: as_json(v, s)) as server:
             operation = compiled({"responses": responses}, server.url)
             if fits:
@@ -470,7 +476,9 @@ def test_client_credentials_get_one_token_for_many_calls() -> None:
     assert len(tokens.granted) == 1
     asked = tokens.granted[0]
     assert asked.body == b"grant_type=client_credentials&scope=a+b"
-    assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"ann:pass%20word").decode()
+    assert (
+        asked.headers["authorization"] == "Basic " + base64.b64encode(b"ann:pass%20word").decode()
+    )
     used = {got.headers["authorization"] for got in server.received if got.path == "/x"}
     assert used == {"Bearer t1"}
 
@@ -572,7 +580,10 @@ def test_a_response_larger_than_the_cap_is_refused_also_when_it_was_small_on_the
     packed: bool,
 ) -> None:
     content = b" " * 5_000_000
-    headers = {"content-type": "application/json", **({"content-encoding": "gzip"} if packed else {})}
+    headers = {
+        "content-type": "application/json",
+        **({"content-encoding": "gzip"} if packed else {}),
+    }
     reply = Answer(200, gzip.compress(content) if packed else content, headers)
     with serving(lambda _: reply) as server:
         error = failing(compiled(answering({}), server.url), client={"max_bytes": 1_000_000})

@@ -137,7 +137,9 @@ def test_values_without_a_form_are_refused_rather_than_guessed(
     assert "'color'" in caught.value.message
 
 
-@pytest.mark.parametrize("value", ["..", ".", "", "a/../b", "../../admin", "a?x=1", "a#b", "%2e%2e"])
+@pytest.mark.parametrize(
+    "value", ["..", ".", "", "a/../b", "../../admin", "a?x=1", "a#b", "%2e%2e"]
+)
 def test_no_value_leads_to_another_path(value: str) -> None:
     try:
         path = path_of("simple", False, value)

@@ -35,9 +35,7 @@ def compiled(
     return made.operations[id_]
 
 
-def with_client(
-    use: Callable[[PooledClient], Awaitable[T]], **settings: Any
-) -> T:
+def with_client(use: Callable[[PooledClient], Awaitable[T]], **settings: Any) -> T:
     """Run something with a client that is closed after."""
 
     async def whole() -> T:

@@ -53,7 +53,7 @@ def as_marked(
     """Cut a message to the beginning that a mark gives, where one does."""
     line, code, message = found
     for number, marked, text in expected:
-        short = text.removesuffix("…")
+        short = text.removesuffix("…").rstrip()
         if (number, marked) == (line, code) and text != short and message.startswith(short):
             return (line, code, text)
     return found

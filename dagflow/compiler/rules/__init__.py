@@ -7,8 +7,17 @@ from dagflow.compiler.rules.document.document_strict import document_strict
 from dagflow.compiler.rules.document.schema_shape import schema_shape
 from dagflow.compiler.rules.document.suppression import suppression
 from dagflow.compiler.rules.document.unused import unused
+from dagflow.compiler.rules.graph.cycle import cycle
 from dagflow.compiler.rules.graph.handler_dead import handler_dead
+from dagflow.compiler.rules.graph.join_dead import join_dead
+from dagflow.compiler.rules.graph.join_short import join_short
+from dagflow.compiler.rules.graph.no_terminal import no_terminal
 from dagflow.compiler.rules.graph.recursive_workflow import recursive_workflow
+from dagflow.compiler.rules.graph.step_unreachable import step_unreachable
+from dagflow.compiler.rules.guards.branch_shadowed import branch_shadowed
+from dagflow.compiler.rules.guards.guard_always import guard_always
+from dagflow.compiler.rules.guards.guard_never import guard_never
+from dagflow.compiler.rules.guards.switch_gap import switch_gap
 from dagflow.compiler.rules.llm.model_schema import model_schema
 from dagflow.compiler.rules.names.unknown_name import unknown_name
 from dagflow.compiler.rules.names.use_before_decided import use_before_decided
@@ -28,6 +37,7 @@ from dagflow.compiler.rules.tools.tool_insecure import tool_insecure
 from dagflow.compiler.rules.tools.tool_unknown import tool_unknown
 from dagflow.compiler.rules.types.expression_cost import expression_cost
 from dagflow.compiler.rules.types.expression_type import expression_type
+from dagflow.compiler.rules.types.maybe_absent import maybe_absent
 from dagflow.compiler.rules.types.maybe_null import maybe_null
 from dagflow.compiler.rules.types.partial_operation import partial_operation
 from dagflow.compiler.rules.types.wiring_type import wiring_type
@@ -42,10 +52,20 @@ ALL: tuple[Rule, ...] = (
     expression_type,  # DF201
     expression_cost,  # DF202
     wiring_type,  # DF203
+    maybe_absent,  # DF204
     maybe_null,  # DF205
     partial_operation,  # DF206
+    cycle,  # DF301
+    step_unreachable,  # DF302
+    join_dead,  # DF303
+    join_short,  # DF304
+    no_terminal,  # DF305
     recursive_workflow,  # DF306
     handler_dead,  # DF307
+    guard_never,  # DF401
+    guard_always,  # DF402
+    switch_gap,  # DF403
+    branch_shadowed,  # DF405
     deadline_impossible,  # DF501
     deadline_at_risk,  # DF502
     tool_unknown,  # DF601

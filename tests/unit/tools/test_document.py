@@ -48,7 +48,9 @@ def test_an_operation_is_named_by_its_id_its_operation_id_and_its_place() -> Non
 
 
 def test_an_operation_id_used_twice_keeps_both() -> None:
-    made = tool({"/a": {"get": {**OK, "operationId": "x"}}, "/b": {"get": {**OK, "operationId": "x"}}})
+    made = tool(
+        {"/a": {"get": {**OK, "operationId": "x"}}, "/b": {"get": {**OK, "operationId": "x"}}}
+    )
 
     assert made.names["x"] == ("t.GET /a", "t.GET /b")
     assert len(made.operations) == 2
@@ -193,7 +195,9 @@ def test_a_server_that_can_not_be_called_refuses_its_operations(url: str, words:
 
 def test_a_server_of_the_operation_comes_before_the_paths_and_the_documents() -> None:
     own, item = [{"url": "https://own"}], [{"url": "https://item"}]
-    made = tool({"/a": {"servers": item, "get": {**OK, "servers": own}, "put": OK}, "/b": {"get": OK}})
+    made = tool(
+        {"/a": {"servers": item, "get": {**OK, "servers": own}, "put": OK}, "/b": {"get": OK}}
+    )
 
     servers = [made.operations[id_].wire["server"] for id_ in made.operations]
     assert servers == ["https://own", "https://item", "https://api.example.com/v2"]

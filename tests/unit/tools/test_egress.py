@@ -58,7 +58,10 @@ def test_addresses_in_unusual_forms_are_refused_before_a_resolver_reads_them(hos
         reach(host, 443, PUBLIC)
 
 
-@pytest.mark.parametrize("host", ["", "a b", "allowed@evil.example", "evil.example/x", "a\\b", "b%00", "münchen.example", "a#b"])
+@pytest.mark.parametrize(
+    "host",
+    ["", "a b", "allowed@evil.example", "evil.example/x", "a\\b", "b%00", "münchen.example", "a#b"],
+)
 def test_what_is_no_plain_host_is_refused(host: str) -> None:
     with pytest.raises(StepError, match="is not a host"):
         reach(host, 443, PUBLIC)
@@ -90,7 +93,10 @@ def test_ports_of_public_hosts_are_a_list() -> None:
     assert reach("tool.example", 8443, PUBLIC)
 
 
-@pytest.mark.parametrize(("host", "found"), [("localhost", ("127.0.0.1", "::1")), ("127.0.0.1", ()), ("[::1]", ()), ("127.3.2.1", ())])
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [("localhost", ("127.0.0.1", "::1")), ("127.0.0.1", ()), ("[::1]", ()), ("127.3.2.1", ())],
+)
 def test_literal_loopback_is_reached_where_the_policy_says_so(
     host: str, found: tuple[str, ...]
 ) -> None:

@@ -22,7 +22,9 @@ def sent(made: Any, arguments: Any) -> Any:
 
 
 def test_1_a_schema_that_holds_itself_leaves_the_others_alone() -> None:
-    node = {"properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/N"}}}}
+    node = {
+        "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/N"}}}
+    }
     made = tool(
         {"/n": {"post": {**json_body({"$ref": "#/components/schemas/N"}), **OK}}, "/o": {"get": OK}},
         components={"schemas": {"N": node}},
@@ -35,9 +37,15 @@ def test_1_a_schema_that_holds_itself_leaves_the_others_alone() -> None:
 
 
 def test_2_a_reference_into_properties_that_goes_round_is_not_unrolled() -> None:
-    a = {"properties": {"self": {"properties": {"again": {"$ref": "#/components/schemas/A/properties/self"}}}}}
+    a = {
+        "properties": {
+            "self": {"properties": {"again": {"$ref": "#/components/schemas/A/properties/self"}}}
+        }
+    }
     made = operation(
-        json_body({"$ref": "#/components/schemas/A"}), method="post", components={"schemas": {"A": a}}
+        json_body({"$ref": "#/components/schemas/A"}),
+        method="post",
+        components={"schemas": {"A": a}},
     )
 
     assert len(canonical(made.arguments)) < 700
@@ -112,7 +120,12 @@ def test_9_names_go_on_the_wire_as_they_are_written() -> None:
 def test_12_children_of_a_discriminated_parent_keep_their_fields() -> None:
     pet = {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"],
            "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat"}}}  # fmt: skip
-    cat = {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"claws": {"type": "integer"}}}]}
+    cat = {
+        "allOf": [
+            {"$ref": "#/components/schemas/Pet"},
+            {"properties": {"claws": {"type": "integer"}}},
+        ]
+    }
     made = operation(
         json_body({"$ref": "#/components/schemas/Pet"}), method="post",
         components={"schemas": {"Pet": pet, "Cat": cat}},
@@ -129,7 +142,9 @@ def test_17_referenced_parameters_are_resolved() -> None:
     )
 
     assert sent(made, {"query": {"page": 2}}).url.endswith("/x?page=2")
-    assert problem_of(made.arguments, {"query": {"page": "2"}}) == "/query/page is not of type integer"
+    assert (
+        problem_of(made.arguments, {"query": {"page": "2"}}) == "/query/page is not of type integer"
+    )
 
 
 def test_19_all_parameters_are_sent_each_by_its_type() -> None:
@@ -149,8 +164,13 @@ def test_22_the_time_of_an_operation_does_not_grow_with_the_document(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def lookups(count: int) -> int:
-        paths = {f"/r{n}": {"get": {**answers({"$ref": f"#/components/schemas/S{n}"})}} for n in range(count)}
-        made = tool(paths, components={"schemas": {f"S{n}": {"type": "string"} for n in range(count)}})
+        paths = {
+            f"/r{n}": {"get": {**answers({"$ref": f"#/components/schemas/S{n}"})}}
+            for n in range(count)
+        }
+        made = tool(
+            paths, components={"schemas": {f"S{n}": {"type": "string"} for n in range(count)}}
+        )
         seen = 0
 
         def counted(*args: Any) -> Any:

@@ -24,7 +24,7 @@ def schema_shape(checks: Checks) -> Iterator[Violation]:
         steps:
           nap:
             wait: {for: 5s}
-            tiemout: 10s  # DF002: unknown key `tiemout`; did you mean `timeout`?
+            tiemout: 10s  # DF002: step `nap` has no key `tiemout`; did you mean…
 
     Good:
 

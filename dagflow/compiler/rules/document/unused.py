@@ -47,7 +47,7 @@ def unused(checks: Checks) -> Iterator[Violation]:
     if model is None:
         return
     yield from _declared(model)
-    yield from _unread(model)
+    yield from _unread(model, checks)
 
 
 def _declared(model: Model) -> Iterator[Violation]:
@@ -103,7 +103,7 @@ def _model_of(facts: StepFacts) -> str:
     return str(chosen.value) if chosen else "default"
 
 
-def _unread(model: Model) -> Iterator[Violation]:
+def _unread(model: Model, checks: Checks) -> Iterator[Violation]:
     """Yield steps that do nothing but give a result, where nobody takes it."""
     read = {read.step for facts in _all(model) for read in facts.reads}
     read.update(read.step for read in model.output_reads)
@@ -113,6 +113,8 @@ def _unread(model: Model) -> Iterator[Violation]:
         awaited = {after.step.value for facts in block.steps for after in facts.step.after}
         for facts in block.steps:
             needed = facts.path in read or facts.name in awaited or facts.step.on_error
+            if checks.reach is not None and not checks.reach.runs(facts.path):
+                continue  # it never runs, and that is said
             if not needed and facts.kind in _KINDS and facts.effects == "pure":
                 message = f"nothing reads the result of step {facts.name!r}"
                 yield Violation(

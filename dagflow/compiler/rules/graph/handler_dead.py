@@ -1,4 +1,4 @@
-"""DF307: handlers for failures that can't be, or that others handle."""
+"""DF307: handlers and retries of failures that never get to them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.rule import Checks, Violation, rule
-from dagflow.core.findings import Severity
-from dagflow.core.source import At
+from dagflow.core.errors import ERROR_CLASSES
+from dagflow.core.findings import Related, Severity
 from dagflow.core.workflow import Handler
 
 _ALWAYS: Final = ("timeout", "guard", "expression", "budget", "lost", "internal", "conflict")
@@ -30,10 +30,37 @@ _RAISED: Final[Mapping[str, frozenset[str]]] = {
 
 @rule("DF307", "handler-dead", Severity.WARNING, "typed")
 def handler_dead(checks: Checks) -> Iterator[Violation]:
-    """A handler or retry names a failure that the step can't have, or that is handled already.
+    """A handler or retry is for a failure that the step can't have, or that is handled before.
 
-    `on_error` entries are tried in order, so what an earlier one handles never gets to a later
-    one.
+    Handlers are tried in order, so a class that an earlier one takes never gets to a later one.
+
+    Bad:
+
+        dagflow: 1
+        name: total
+        inputs: {parts: {type: integer, minimum: 1}}
+        steps:
+          share:
+            transform: 100 / inputs.parts
+            on_error:
+              - {on: [expression, schema], continue: 0}
+              - {on: expression, continue: 1}  # DF307: this handler never gets its turn: …
+        outputs:
+          share: ${{ steps.share.output }}
+
+    Good:
+
+        dagflow: 1
+        name: total
+        inputs: {parts: {type: integer, minimum: 1}}
+        steps:
+          share:
+            transform: 100 / inputs.parts
+            on_error:
+              - {on: expression, continue: 1}
+              - continue: 0
+        outputs:
+          share: ${{ steps.share.output }}
 
     Bad:
 
@@ -43,7 +70,7 @@ def handler_dead(checks: Checks) -> Iterator[Violation]:
         steps:
           count:
             transform: inputs.whole * 2
-            on_error: {on: http_5xx, continue: 0}  # DF307: a transform step never fails with…
+            on_error: {on: http_5xx, continue: 0}  # DF307: a transform step never fails with class…
         outputs:
           count: ${{ steps.count.output }}
 
@@ -66,28 +93,37 @@ def handler_dead(checks: Checks) -> Iterator[Violation]:
 
 
 def _impossible(facts: StepFacts) -> Iterator[Violation]:
-    raised = _RAISED.get(facts.kind)
+    raised = _RAISED.get(facts.kind, ERROR_CLASSES)
     retried = facts.step.retry.on if facts.step.retry is not None else ()
     handled = tuple(name for handler in facts.step.on_error for name in handler.on)
-    for name in (*retried, *handled):
-        if raised is not None and name.value not in raised:
-            article = "an" if facts.kind[0] in "aeiou" else "a"
-            what = "llm" if facts.kind == "llm" else facts.kind
-            message = f"{article} {what} step never fails with class {name.value!r}"
-            yield _violation(facts, name, message)
+    for where, names in (("retry/on", retried), ("on_error", handled)):
+        for name in names:
+            if name.value not in raised:
+                article = "an" if facts.kind[0] in "aeioul" else "a"
+                yield Violation(
+                    span=name.span,
+                    message=f"{article} {facts.kind} step never fails with class {name.value!r}",
+                    path=f"{facts.pointer}/{where}",
+                    step=facts.path,
+                )
 
 
 def _shadowed(facts: StepFacts) -> Iterator[Violation]:
-    seen: dict[str, Handler] = {}
-    for handler in facts.step.on_error:
-        for name in handler.on:
-            if name.value in seen:
-                message = f"class {name.value!r} is handled by an earlier entry"
-                yield _violation(facts, name, message)
-            seen.setdefault(name.value, handler)
+    handled: dict[str, Handler] = {}
+    for index, handler in enumerate(facts.step.on_error):
+        classes = _classes(handler)
+        if classes <= handled.keys():
+            named = f"class {min(classes)!r} is" if len(classes) == 1 else "its classes are"
+            yield Violation(
+                span=handler.span,
+                message=f"this handler never gets its turn: {named} taken before it",
+                path=f"{facts.pointer}/on_error/{index}",
+                step=facts.path,
+                related=(Related("taken here", handled[min(classes)].span),),
+                help="put handlers for single classes before the one for all",
+            )
+        handled = {**dict.fromkeys(classes, handler), **handled}
 
 
-def _violation(facts: StepFacts, name: At[str], message: str) -> Violation:
-    return Violation(
-        span=name.span, message=message, path=f"{facts.pointer}/on_error", step=facts.path
-    )
+def _classes(handler: Handler) -> frozenset[str]:
+    return frozenset(name.value for name in handler.on) or ERROR_CLASSES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.certain import certain_steps
+from dagflow.compiler.musts import certain_steps
 from dagflow.compiler.defaults import MAX_TOKENS
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.rule import Checks, Violation, rule

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagflow.compiler.defaults import seconds
+from dagflow.compiler.model import StepFacts
+from dagflow.compiler.musts import fastest
 from dagflow.compiler.rule import Checks, Violation, rule
 from dagflow.compiler.words import duration
 from dagflow.core.findings import Severity
@@ -13,7 +15,7 @@ from dagflow.core.steps.wait import Wait
 
 @rule("DF501", "deadline-impossible", Severity.ERROR, "plan")
 def deadline_impossible(checks: Checks) -> Iterator[Violation]:
-    """Even the fastest run takes longer than its deadline.
+    """Even the fastest run that succeeds takes longer than its deadline.
 
     The waits of a fixed length that every run makes are longer, by themselves, than a run or a
     step may take.
@@ -22,7 +24,7 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
 
         dagflow: 1
         name: slow
-        deadline: 10s  # DF501: the fastest run takes 15 s, and the deadline is 10 s
+        deadline: 10s  # DF501: the fastest success takes 15 s, and the deadline is 10 s
         steps:
           first: {wait: {for: 10s}}
           second: {wait: {for: 5s}, after: first}
@@ -39,22 +41,18 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
     if checks.model is None:
         return
     deadline = checks.model.workflow.deadline
-    bounds = checks.bounds
     for facts in checks.model.steps():
         yield from _step(facts)
     limit = seconds(deadline)
-    best = bounds.time_best if bounds is not None else None
-    if deadline is None or limit is None or best is None or best <= limit:
+    best = fastest(checks.model)
+    if deadline is None or limit is None or best <= limit:
         return
-    message = f"the fastest run takes {duration(best)}, and the deadline is {duration(limit)}"
+    message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
     yield Violation(span=deadline.span, message=message, path="/deadline")
 
 
-def _step(facts: object) -> Iterator[Violation]:
+def _step(facts: StepFacts) -> Iterator[Violation]:
     """Compare a wait of a fixed length with the bounds of its own step."""
-    from dagflow.compiler.model import StepFacts
-
-    assert isinstance(facts, StepFacts)
     if not isinstance(facts.step.body, Wait) or facts.step.body.for_ is None:
         return
     length = facts.step.body.for_.value.total_seconds()

@@ -22,7 +22,7 @@ def expression_type(checks: Checks) -> Iterator[Violation]:
         inputs: {count: integer}
         steps:
           stop:
-            when: inputs.count + 1  # DF201: 
+            when: inputs.count + 1  # DF201: `inputs.count + 1` is an integer, not a boolean
             fail: too many
 
     Good:

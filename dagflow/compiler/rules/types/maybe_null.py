@@ -21,7 +21,7 @@ def maybe_null(checks: Checks) -> Iterator[Violation]:
         name: greet
         inputs: {name: {type: [string, "null"]}}
         steps:
-          hello: {transform: '"hello " + inputs.name'}  # DF205: 
+          hello: {transform: '"hello " + inputs.name'}  # DF205: `inputs.name` may be null here…
         outputs:
           text: ${{ steps.hello.output }}
 

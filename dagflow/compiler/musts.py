@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dagflow.compiler.composites import followers
+from dagflow.compiler.defaults import seconds
 from dagflow.compiler.model import Model, StepFacts
+from dagflow.core.steps.wait import Wait
 
 _SUCCESS = frozenset({"success", "done"})
 
@@ -13,18 +15,19 @@ def certain_steps(model: Model) -> tuple[StepFacts, ...]:
 
     A run in which one of them fails or is skipped does not succeed, but for `on_error`: what
     waits for a handled step is not counted. Safe: a step that is not certain is never returned.
+    Each comes after those it waits for.
     """
     top = model.blocks[""]
     diverted = {name for facts in top.steps for name in followers(facts.step)}
     certain: dict[str, StepFacts] = {}
-    pending = list(top.steps)
+    pending = [facts for facts in top.steps if facts.name not in diverted]
     while pending:
-        ready = [f for f in pending if f.name not in diverted and _is_certain(f, certain)]
+        ready = [facts for facts in pending if _is_certain(facts, certain)]
         if not ready:
             break
         certain.update((facts.path, facts) for facts in ready)
         pending = [facts for facts in pending if facts.path not in certain]
-    return tuple(facts for facts in top.steps if facts.path in certain)
+    return tuple(certain.values())
 
 
 def _is_certain(facts: StepFacts, certain: dict[str, StepFacts]) -> bool:
@@ -40,3 +43,16 @@ def _is_certain(facts: StepFacts, certain: dict[str, StepFacts]) -> bool:
 def _is_sound(path: str, certain: dict[str, StepFacts]) -> bool:
     found = certain.get(path)
     return found is not None and not any(h.goto is not None for h in found.step.on_error)
+
+
+def fastest(model: Model) -> float:
+    """Return the seconds that no run that succeeds can beat: the waits of a fixed length."""
+    ends: dict[str, float] = {}
+    for facts in certain_steps(model):
+        before = [after.step.value for after in facts.step.after]
+        before += [read.step for read in facts.reads if read.required]
+        start = max((ends[path] for path in before), default=0.0)
+        body = facts.step.body
+        length = seconds(body.for_) if isinstance(body, Wait) else None
+        ends[facts.path] = start + (length or 0.0)
+    return max(ends.values(), default=0.0)

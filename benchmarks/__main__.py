@@ -1,0 +1,38 @@
+"""`make bench`: dagflow beside the floors of this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks import floors
+from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
+from benchmarks.measure import RESULTS, Bar, figures, medians, save, show
+
+ROUNDS = 7
+COMMIT = "floor: one commit, SQLAlchemy Core, WAL FULL"
+RAW = "floor: one commit, sqlite3 driver, WAL FULL"
+CHAIN = f"dagflow: chain of {STEPS}, WAL FULL, unfused"
+FAN = f"dagflow: 1 → {WIDE} → 1, WAL FULL, unfused"
+BARS = [Bar(CHAIN, COMMIT, 3.0)]
+
+
+def main() -> None:
+    """Measure, print one table and write the results."""
+    RESULTS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=RESULTS) as name:
+        folder = Path(name)
+        rounds = {
+            RAW: floors.sqlite_commit(folder),
+            COMMIT: floors.sqlalchemy_commit(folder),
+            CHAIN: embedded(folder, chain_of(STEPS), STEPS),
+            FAN: embedded(folder, fan_of(WIDE), WIDE + 2),
+        }
+        values = medians(rounds, ROUNDS)
+    lines = figures(values, dict.fromkeys(values, "ms"), BARS)
+    show(lines)
+    print(f"written to {save(lines)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""DF403: switches that may take no branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagflow.compiler.claims import conditions, excludes, falls_through
+from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.core.findings import Severity
+from dagflow.core.values import JsonObject, canonical
+
+
+@rule("DF403", "switch-gap", Severity.WARNING, "graph")
+def switch_gap(checks: Checks) -> Iterator[Violation]:
+    """A switch has no `else`, and its branches do not surely cover every value.
+
+    Where none is true, the switch takes no branch: its output is `{branch: null}`, and the steps
+    that it leads to are skipped. Say `else: end` where that is meant.
+
+    Bad:
+
+        dagflow: 1
+        name: sort
+        inputs: {size: {enum: [small, medium, large]}}
+        steps:
+          route:
+            switch:  # DF403: no branch of 'route' is taken when `inputs.size` is "medium"
+              - {when: 'inputs.size == "small"', then: bike}
+              - {when: 'inputs.size == "large"', then: truck}
+          bike: {transform: '"bike"'}
+          truck: {transform: '"truck"'}
+        outputs:
+          bike: ${{ steps.?bike.output.orValue("") }}
+          truck: ${{ steps.?truck.output.orValue("") }}
+
+    Good:
+
+        dagflow: 1
+        name: sort
+        inputs: {size: {enum: [small, medium, large]}}
+        steps:
+          route:
+            switch:
+              - {when: 'inputs.size == "small"', then: bike}
+              - {when: 'inputs.size == "large"', then: truck}
+              - {else: end}
+          bike: {transform: '"bike"'}
+          truck: {transform: '"truck"'}
+        outputs:
+          bike: ${{ steps.?bike.output.orValue("") }}
+          truck: ${{ steps.?truck.output.orValue("") }}
+    """
+    if checks.model is None:
+        return
+    for facts in checks.model.steps():
+        found = conditions(facts)
+        nodes = [node for node in found or () if node is not None]
+        if found is None or len(nodes) < len(found):
+            continue
+        if excludes(checks.model, facts, nodes, None):
+            continue
+        gap = falls_through(checks.model, facts, nodes)
+        yield Violation(
+            span=facts.step.kind.span,
+            message=f"no branch of {facts.name!r} is taken {_when(gap)}",
+            path=f"{facts.pointer}/switch",
+            step=facts.path,
+            witness=_witness(gap),
+            help="add a last `{else: …}`; `{else: end}` says that nothing is to be done",
+        )
+
+
+def _when(gap: JsonObject | None) -> str:
+    if not gap:
+        return "when none of its conditions is true, and it has no `else`"
+    parts = (f"`{path}` is {canonical(value).decode()}" for path, value in gap.items())
+    return f"when {' and '.join(parts)}"
+
+
+def _witness(gap: JsonObject | None) -> JsonObject | None:
+    """Return the gap as the run's inputs, where it is about nothing else."""
+    if not gap or not all(path.startswith("inputs.") and path.count(".") == 1 for path in gap):
+        return dict(gap) if gap else None
+    return {"inputs": {path.removeprefix("inputs."): value for path, value in gap.items()}}

@@ -1,0 +1,85 @@
+"""DF204: plain reads of steps that may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagflow.compiler.absence import Absent, absences
+from dagflow.compiler.graph import Graphs
+from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.core.findings import Related, Severity
+
+
+@rule("DF204", "maybe-absent", Severity.ERROR, "graph")
+def maybe_absent(checks: Checks) -> Iterator[Violation]:
+    """A plain read of a step that may have been skipped, or may have failed and been handled.
+
+    A step that was not run has no output, so the reader would be skipped without a word, and the
+    run's `outputs` would have no value. Say what counts instead (`steps.?x.output.orValue(d)`),
+    guard the reader, or make it wait for the step. Where a step's edges say already that the
+    other has succeeded, a plain read is right.
+
+    Bad:
+
+        dagflow: 1
+        name: greet
+        inputs: {polite: boolean}
+        steps:
+          hello:
+            when: inputs.polite
+            transform: '"hello"'
+        outputs:
+          text: ${{ steps.hello.output }}  # DF204: step 'hello' may have no output when the run …
+
+    Good:
+
+        dagflow: 1
+        name: greet
+        inputs: {polite: boolean}
+        steps:
+          hello:
+            when: inputs.polite
+            transform: '"hello"'
+        outputs:
+          text: ${{ steps.?hello.output.orValue("") }}
+    """
+    if checks.model is None or checks.graphs is None or checks.reach is None:
+        return
+    if any(block.rings for block in checks.graphs.blocks.values()):
+        return
+    for absent in absences(checks.model, checks.graphs, checks.reach):
+        yield _violation(absent, checks.graphs)
+
+
+_MOMENTS = {
+    "step": "when {reader} becomes ready",
+    "outputs": "when the run's outputs are made",
+    "finally": "when {reader} runs: `finally` follows on every end of a run",
+    "compensate": "when {reader} runs",
+    "collect": "when {reader} puts its output together",
+}
+
+
+def _violation(absent: Absent, graphs: Graphs) -> Violation:
+    producer = graphs.facts[absent.read.step]
+    moment = _MOMENTS[absent.where].format(reader=repr(absent.reader))
+    reader = graphs.facts.get(absent.reader.removesuffix(".compensate"))
+    return Violation(
+        span=absent.read.span,
+        message=f"step {producer.name!r} may have no output {moment}",
+        path=reader.pointer if reader is not None else "/outputs",
+        step=reader.path if reader is not None else "",
+        related=(Related(f"{producer.name!r} is here", producer.step.name.span),),
+        witness={"path": list(absent.path)},
+        help=_help(absent, producer.name),
+    )
+
+
+def _help(absent: Absent, name: str) -> str:
+    default = f"write `steps.?{name}.output.orValue(…)` with what counts instead"
+    if absent.where == "step":
+        return (
+            f'{default}, guard the reader with `when: steps.{name}.status == "succeeded"`, '
+            f"or let it wait for {name!r} (`after: {name}`)"
+        )
+    return f'{default}, or test `steps.{name}.status == "succeeded"` first'
