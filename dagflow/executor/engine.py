@@ -28,6 +28,7 @@ from dagflow.core.run import (
     Tick,
     WakeAt,
 )
+from dagflow.core.steps import KINDS
 from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.attempts import attempt_of, step_of
@@ -220,8 +221,8 @@ class Engine:
         with self._lock:
             held = self._hold(run_id)
             for path in list(held.run.active):
-                if held.run.steps[path].state == "ready":
-                    step = step_of(held.plan, path)
+                step = step_of(held.plan, path)
+                if held.run.steps[path].state == "ready" and not KINDS[step.kind].in_engine:
                     self.dispatcher.ring(run_id, path, step.queue, step.priority)
             held.wake_at = next_wake(held.plan, held.run)
             if held.wake_at is not None:

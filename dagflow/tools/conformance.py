@@ -25,7 +25,7 @@ def validate_document(text: str, *, timeout: float = 30.0) -> tuple[str, ...]:
     """
     command = (sys.executable, "-I", "-m", "dagflow.tools.conformance")
     try:
-        child = subprocess.run(
+        child = subprocess.run(  # noqa: S603  # our own module, the document on its stdin
             command, input=text.encode(), capture_output=True, timeout=timeout, check=False
         )
     except subprocess.TimeoutExpired:
@@ -42,8 +42,8 @@ def _problems(text: str) -> list[str]:
 
     try:
         root = read_document(text)
-    except DocumentError as error:
-        return [str(error)]
+    except DocumentError as refused:
+        return [str(refused)]
     version = str(root.get("openapi"))
     validator = OpenAPIV31SpecValidator if version.startswith("3.1") else OpenAPIV30SpecValidator
     found: list[str] = []

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,10 @@ from dagflow.core.errors import (
 )
 from dagflow.core.run import RunState, StepFailure
 from dagflow.store.base import RunStore
-from dagflow.store.rows import IdempotencyKey, Lease, Message, MessageKey, Registered, RunQuery
-from tests.contract.stores import NOW, PLAN, STORES, Writer, after
+from dagflow.store.rows import Batch, IdempotencyKey, Lease, Message, MessageKey, Registered, RunQuery
+from tests.contract.stores import NOW, PLAN, Writer, after
 
 BIG = 7615917337495251231
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunStore]:
-    made = STORES[request.param](tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -405,7 +396,5 @@ def _claimed(writer: Writer) -> Lease:
     return Lease(run_id="r1", path="a", token=1, worker="w", until=after(30))
 
 
-def _begun(writer: Writer):
-    from dagflow.store.rows import Batch
-
+def _begun(writer: Writer) -> Batch:
     return Batch(run=writer.run, changes=(writer.moved(RunState.RUNNING),))

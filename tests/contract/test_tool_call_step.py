@@ -53,19 +53,30 @@ class Context:
         return value
 
 
-def run(operation: Any, with_: Any = None, auth: Any = None, **body: Any) -> tuple[Any, Context]:
+def run(made: Any, with_: Any = None, auth: Any = None, **body: Any) -> tuple[Any, Context]:
     async def whole() -> tuple[Any, Context]:
         client = PooledClient()
         context = Context({"http": client, "egress": LOOPBACK})
         step = PlanStep(
-            path="fetch", kind="tool", action="act", effects=operation.effects,
-            body={"operation": operation.id, "auth": auth or {}, **body},
-        )  # fmt: skip
+            path="fetch",
+            kind="tool",
+            action="act",
+            effects=made.effects,
+            body={"operation": made.id, "auth": auth or {}, **body},
+        )
         attempt = Attempt(
-            run_id="r", root="r", path="fetch", attempt=1, token=1, kind="tool", step=step,
-            input={"with": with_, "body": {}}, timeout=5.0, idempotency_key="key-7",
-            tools={operation.id: operation.wire},
-        )  # fmt: skip
+            run_id="r",
+            root="r",
+            path="fetch",
+            attempt=1,
+            token=1,
+            kind="tool",
+            step=step,
+            input={"with": with_, "body": {}},
+            timeout=5.0,
+            idempotency_key="key-7",
+            tools={made.id: made.wire},
+        )
         try:
             return await work(attempt, context), context
         finally:
@@ -76,17 +87,20 @@ def run(operation: Any, with_: Any = None, auth: Any = None, **body: Any) -> tup
 
 def secured(server: Server, kind: Any, **declared: Any) -> Any:
     return compiled(
-        {"security": [{"desk": []}], **declared}, server.url, method="post",
+        {"security": [{"desk": []}], **declared},
+        server.url,
+        method="post",
         components={"securitySchemes": {"desk": kind}},
-    )  # fmt: skip
+    )
 
 
 def test_arguments_and_credentials_get_their_secrets_just_before_the_call() -> None:
     with serving() as server:
         operation = secured(
-            server, {"type": "http", "scheme": "bearer"},
+            server,
+            {"type": "http", "scheme": "bearer"},
             parameters=[parameter("q", {"type": "string"})],
-        )  # fmt: skip
+        )
 
         output, context = run(
             operation, {"query": {"q": f"a{reference('ID')}"}}, {"desk": reference("TOKEN")}
@@ -135,8 +149,14 @@ def test_a_response_that_breaks_its_schema_is_logged_where_the_tool_says_warn() 
 
     assert output["body"] == 5
     assert context.emitted == [
-        ("log", {"stream": "warning", "text": "the 200 response breaks its schema: / is not of type string"})
-    ]  # fmt: skip
+        (
+            "log",
+            {
+                "stream": "warning",
+                "text": "the 200 response breaks its schema: / is not of type string",
+            },
+        )
+    ]
 
 
 def test_an_operation_that_the_plan_does_not_hold_is_said() -> None:

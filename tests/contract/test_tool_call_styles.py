@@ -9,11 +9,12 @@ from urllib.parse import unquote, unquote_plus
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.contract.tool_calls import called, compiled, parameter, query_operation
-from tests.contract.tool_server import Server, serving
 
 from dagflow.core.errors import StepError
+from dagflow.core.tool import Operation
 from dagflow.tools.request import draft
+from tests.contract.tool_calls import called, compiled, parameter, query_operation
+from tests.contract.tool_server import Server, serving
 
 ARRAY = {"type": "array", "items": {"type": ["string", "integer", "boolean"]}}
 OBJECT = {"type": "object", "additionalProperties": {"type": ["string", "integer"]}}
@@ -144,7 +145,10 @@ def test_no_value_leads_to_another_path(value: str) -> None:
     try:
         path = path_of("simple", False, value)
     except StepError as error:
-        assert error.error_class == "schema"
+        refused = error.error_class
+        path = None
+    if path is None:
+        assert refused == "schema"
         return
 
     assert path.count("/") == 2
@@ -156,7 +160,7 @@ def test_dots_that_two_values_make_together_are_refused() -> None:
     declared = [parameter(n, ANY, "path", required=True) for n in ("a", "b")]
     made = compiled({"parameters": declared}, "http://h", path="/x/{a}{b}/y")
 
-    with pytest.raises(StepError, match="empty or dotted|lead away"):
+    with pytest.raises(StepError, match=r"empty or dotted|lead away"):
         draft(made.wire, {"path": {"a": ".", "b": "."}}, idempotency_key="k")
 
 
@@ -184,8 +188,12 @@ PARSERS: dict[tuple[str, str, bool, str], Callable[[str], Any]] = {
     ("query", "form", False, "array"): lambda q: _split(dict(_query(q)).get("color", ""), ","),
     ("query", "form", True, "object"): lambda q: {unquote(k): unquote(v) for k, v in _query(q)},
     ("query", "form", False, "object"): lambda q: _pairs(_split(dict(_query(q))["color"], ",")),
-    ("query", "spaceDelimited", False, "array"): lambda q: unquote(dict(_query(q))["color"]).split(" "),
-    ("query", "pipeDelimited", False, "array"): lambda q: unquote(dict(_query(q))["color"]).split("|"),
+    ("query", "spaceDelimited", False, "array"): lambda q: unquote(dict(_query(q))["color"]).split(
+        " "
+    ),
+    ("query", "pipeDelimited", False, "array"): lambda q: unquote(dict(_query(q))["color"]).split(
+        "|"
+    ),
     ("query", "deepObject", True, "object"): lambda q: {
         unquote(k).removeprefix("color[").removesuffix("]"): unquote(v) for k, v in _query(q)
     },
@@ -199,7 +207,7 @@ PARSERS: dict[tuple[str, str, bool, str], Callable[[str], Any]] = {
         unquote(part.partition("=")[2]) for part in p.split(";")[1:]
     ],
     ("path", "matrix", False, "array"): lambda p: _split(p.partition("=")[2], ","),
-}  # fmt: skip
+}
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
 NAMES = TEXT.filter(bool)
@@ -209,6 +217,15 @@ NAMES = TEXT.filter(bool)
 def server() -> Any:
     with serving() as running:
         yield running
+
+
+def outcome(operation: Operation, arguments: Any) -> str | None:
+    """Call, and return the class of the error, if there was one."""
+    try:
+        called(operation, arguments)
+    except StepError as error:
+        return error.error_class
+    return None
 
 
 @pytest.mark.parametrize("key", PARSERS, ids=lambda key: "-".join(map(str, key)))
@@ -230,12 +247,11 @@ def test_what_the_server_reads_is_what_was_given(
     @settings(max_examples=25, deadline=None)
     @given(values)
     def holds(value: Any) -> None:
-        try:
-            called(operation, {place: {"color": value}})
-        except StepError as error:
-            assert place == "path"  # only a path has values that it can't hold
-            assert error.error_class == "schema"
+        error_class = outcome(operation, {place: {"color": value}})
+        if place == "path" and error_class is not None:  # a path has values that it can't hold
+            assert error_class == "schema"
             return
+        assert error_class is None
         got = server.received[-1]
         raw = got.path.removeprefix("/v2/x/") if place == "path" else got.query
         assert got.path.startswith("/v2/x")
@@ -256,11 +272,14 @@ def test_headers_and_cookies_are_written_in_their_styles(server: Server) -> None
         {"name": "filter", "in": "query", "content": {"application/json": {"schema": ANY}}},
     )
 
-    called(operation, {
-        "header": {"X-Int": 5, "X-List": ["a", True, 2], "X-Flat": RGB, "X-Pairs": RGB},
-        "cookie": {"sid": "a;b=c", "many": ["x", "y"]},
-        "query": {"filter": {"a": [1, {"b": "ä"}]}},
-    })  # fmt: skip
+    called(
+        operation,
+        {
+            "header": {"X-Int": 5, "X-List": ["a", True, 2], "X-Flat": RGB, "X-Pairs": RGB},
+            "cookie": {"sid": "a;b=c", "many": ["x", "y"]},
+            "query": {"filter": {"a": [1, {"b": "ä"}]}},
+        },
+    )
 
     got = server.received[-1]
     assert got.headers["x-int"] == "5"

@@ -19,9 +19,14 @@ KEY = "key-1"
 
 
 def compiled(
-    declared: dict[str, Any], url: str, *, path: str = "/x", method: str = "get",
-    version: str = "3.1.0", **more: Any,
-) -> Operation:  # fmt: skip
+    declared: dict[str, Any],
+    url: str,
+    *,
+    path: str = "/x",
+    method: str = "get",
+    version: str = "3.1.0",
+    **more: Any,
+) -> Operation:
     root = {
         "openapi": version,
         "info": {"title": "t", "version": "1"},

@@ -77,7 +77,7 @@ def serving(reply: Reply | None = None) -> Iterator[Server]:
             if made.cut:
                 self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             pass
 
     for method in ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"):

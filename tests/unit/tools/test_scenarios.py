@@ -26,9 +26,12 @@ def test_1_a_schema_that_holds_itself_leaves_the_others_alone() -> None:
         "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/N"}}}
     }
     made = tool(
-        {"/n": {"post": {**json_body({"$ref": "#/components/schemas/N"}), **OK}}, "/o": {"get": OK}},
+        {
+            "/n": {"post": {**json_body({"$ref": "#/components/schemas/N"}), **OK}},
+            "/o": {"get": OK},
+        },
         components={"schemas": {"N": node}},
-    )  # fmt: skip
+    )
 
     assert len(made.operations) == 2
     arguments: Any = made.operations["t.POST /n"].arguments
@@ -88,15 +91,27 @@ def test_6_two_documents_may_share_an_operation_id() -> None:
 
 def test_8_one_name_in_the_path_the_query_and_the_body_stays_three_arguments() -> None:
     made = operation(
-        {"parameters": [{"in": place, "name": "id", "required": True, "schema": {"type": "string"}}
-                        for place in ("path", "query", "header", "cookie")],
-         **json_body({"properties": {"id": {"type": "integer"}}})},
-        method="post", path="/x/{id}",
-    )  # fmt: skip
+        {
+            "parameters": [
+                {"in": place, "name": "id", "required": True, "schema": {"type": "string"}}
+                for place in ("path", "query", "header", "cookie")
+            ],
+            **json_body({"properties": {"id": {"type": "integer"}}}),
+        },
+        method="post",
+        path="/x/{id}",
+    )
 
-    request = sent(made, {
-        "path": {"id": "p"}, "query": {"id": "q"}, "header": {"id": "h"}, "cookie": {"id": "c"}, "body": {"id": 5},
-    })  # fmt: skip
+    request = sent(
+        made,
+        {
+            "path": {"id": "p"},
+            "query": {"id": "q"},
+            "header": {"id": "h"},
+            "cookie": {"id": "c"},
+            "body": {"id": 5},
+        },
+    )
 
     assert request.url.endswith("/x/p?id=q")
     assert dict(request.headers)["id"] == "h"
@@ -106,10 +121,12 @@ def test_8_one_name_in_the_path_the_query_and_the_body_stays_three_arguments() -
 
 def test_9_names_go_on_the_wire_as_they_are_written() -> None:
     made = operation(
-        {"parameters": [{"in": "query", "name": "$filter-By.Name[]", "schema": {}}],
-         **json_body({"properties": {"sessionInfo": {}}})},
+        {
+            "parameters": [{"in": "query", "name": "$filter-By.Name[]", "schema": {}}],
+            **json_body({"properties": {"sessionInfo": {}}}),
+        },
         method="post",
-    )  # fmt: skip
+    )
 
     request = sent(made, {"query": {"$filter-By.Name[]": "x"}, "body": {"sessionInfo": 1}})
 
@@ -118,8 +135,12 @@ def test_9_names_go_on_the_wire_as_they_are_written() -> None:
 
 
 def test_12_children_of_a_discriminated_parent_keep_their_fields() -> None:
-    pet = {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"],
-           "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat"}}}  # fmt: skip
+    pet = {
+        "type": "object",
+        "properties": {"kind": {"type": "string"}},
+        "required": ["kind"],
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat"}},
+    }
     cat = {
         "allOf": [
             {"$ref": "#/components/schemas/Pet"},
@@ -127,9 +148,10 @@ def test_12_children_of_a_discriminated_parent_keep_their_fields() -> None:
         ]
     }
     made = operation(
-        json_body({"$ref": "#/components/schemas/Pet"}), method="post",
+        json_body({"$ref": "#/components/schemas/Pet"}),
+        method="post",
         components={"schemas": {"Pet": pet, "Cat": cat}},
-    )  # fmt: skip
+    )
 
     assert sent(made, {"body": {"kind": "cat", "claws": 4}}).content == b'{"kind":"cat","claws":4}'
 
@@ -148,12 +170,26 @@ def test_17_referenced_parameters_are_resolved() -> None:
 
 
 def test_19_all_parameters_are_sent_each_by_its_type() -> None:
-    made = operation({"parameters": [
-        {"in": "query", "name": "n", "schema": {"type": "number"}},
-        {"in": "query", "name": "b", "schema": {"type": "boolean"}},
-        {"in": "query", "name": "list", "schema": {"type": "array", "items": {"type": "string"}}},
-        {"in": "query", "name": "o", "schema": {"type": "object"}, "style": "deepObject", "explode": True},
-    ]})  # fmt: skip
+    made = operation(
+        {
+            "parameters": [
+                {"in": "query", "name": "n", "schema": {"type": "number"}},
+                {"in": "query", "name": "b", "schema": {"type": "boolean"}},
+                {
+                    "in": "query",
+                    "name": "list",
+                    "schema": {"type": "array", "items": {"type": "string"}},
+                },
+                {
+                    "in": "query",
+                    "name": "o",
+                    "schema": {"type": "object"},
+                    "style": "deepObject",
+                    "explode": True,
+                },
+            ]
+        }
+    )
 
     request = sent(made, {"query": {"n": 1.5, "b": False, "list": ["a", "b"], "o": {"k": "v"}}})
 

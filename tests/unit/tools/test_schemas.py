@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.tools.documents import answers, json_body, operation, refusal, tool
 
 from dagflow.core.values import canonical
 from dagflow.tools.validate import problem_of
+from tests.unit.tools.documents import answers, json_body, operation, refusal, tool
 
 
 def body_of(schema: Any, *, version: str = "3.1.0", **schemas: Any) -> Any:
@@ -48,9 +48,13 @@ def accepts(schema: Any, value: Any) -> bool:
         ({"exclusiveMinimum": 3}, "3.1.0", {"exclusiveMinimum": 3}),
         ({"type": ["string", "null"]}, "3.1.0", {"type": ["string", "null"]}),
         ({"required": ["a", "a"], "example": 1, "x-y": 2, "xml": {}}, "3.1.0", {"required": ["a"]}),
-        ({"properties": {"$ref": {"type": "string"}}}, "3.1.0", {"properties": {"$ref": {"type": "string"}}}),
+        (
+            {"properties": {"$ref": {"type": "string"}}},
+            "3.1.0",
+            {"properties": {"$ref": {"type": "string"}}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_dialects_are_converted_exactly(schema: Any, version: str, expected: Any) -> None:
     found = body_of(schema, version=version)
 
@@ -111,9 +115,14 @@ def test_a_reference_to_any_place_of_the_document_is_followed() -> None:
 
 def test_odd_component_names_make_plain_and_distinct_definitions() -> None:
     schema = body_of(
-        {"properties": {"a": {"$ref": "#/components/schemas/a~1b"}, "b": {"$ref": "#/components/schemas/a%20b"}}},
+        {
+            "properties": {
+                "a": {"$ref": "#/components/schemas/a~1b"},
+                "b": {"$ref": "#/components/schemas/a%20b"},
+            }
+        },
         **{"a/b": {"type": "string"}, "a b": {"type": "integer"}},
-    )  # fmt: skip
+    )
 
     assert accepts(schema, {"a": "x", "b": 1})
     assert not accepts(schema, {"a": 1})
@@ -168,12 +177,13 @@ def test_a_child_still_has_its_parents_fields() -> None:
     assert not accepts(schema, {"claws": 4})
 
 
-def test_a_schema_that_is_only_itself_is_refused_or_opened() -> None:
+def test_a_schema_that_contains_itself_in_place_is_opened_and_said() -> None:
     looped = {"allOf": [{"$ref": "#/components/schemas/A"}, {"type": "object"}]}
     made = operation(
-        json_body({"$ref": "#/components/schemas/A"}), method="post",
+        json_body({"$ref": "#/components/schemas/A"}),
+        method="post",
         components={"schemas": {"A": looped}},
-    )  # fmt: skip
+    )
 
     assert made.notes == ("the schema 'A' contains itself in place; left open inside 'A'",)
     assert isinstance(made.arguments, dict)
@@ -207,9 +217,13 @@ ITEM = {
 
 def test_read_only_leaves_requests_and_write_only_leaves_responses() -> None:
     made = operation(
-        {**json_body({"$ref": "#/components/schemas/I"}), **answers({"$ref": "#/components/schemas/I"})},
-        method="post", components={"schemas": {"I": ITEM}},
-    )  # fmt: skip
+        {
+            **json_body({"$ref": "#/components/schemas/I"}),
+            **answers({"$ref": "#/components/schemas/I"}),
+        },
+        method="post",
+        components={"schemas": {"I": ITEM}},
+    )
     whole = {"status": 200, "headers": {}}
 
     assert problem_of(made.arguments, {"body": {"name": "n", "password": "p"}}) is None

@@ -1,0 +1,207 @@
+"""Claims, reports, budgets, and the moves that a plan lists."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from datetime import timedelta
+
+import pytest
+
+from dagflow.core.errors import IllegalMoveError
+from dagflow.core.plan import BudgetLimits
+from dagflow.core.run import Begin, Claim, Fail, Run, StepFailure, Succeed, Tick
+from dagflow.executor.decide import decide, decide_all, idempotency_key, view
+from tests.unit.executor.plans import (
+    START,
+    Driver,
+    Evaluator,
+    approve,
+    fail,
+    foreach,
+    plan,
+    retry,
+    step,
+    switch,
+    wait,
+    without,
+)
+
+
+def test_a_claim_hands_out_a_growing_token():
+    run = Driver(plan(step("a", retry=retry(2)))).begin()
+    run.claim("a")
+    record = run.run.steps["a"]
+    assert (record.token, record.worker, record.attempt) == (1, "w", 1)
+    assert record.lease_until == START + timedelta(seconds=30)
+    run.bad("a")
+    run.claim("a")
+    assert run.run.steps["a"].token == 2
+
+
+def test_a_step_is_claimed_once():
+    run = Driver(plan(step("a"))).begin()
+    run.claim("a")
+    run.claim("a")
+    assert run.refused
+    assert run.token("a") == 1
+
+
+def test_steps_of_the_engine_itself_are_not_claimed():
+    run = Driver(plan(approve("a"))).begin()
+    run.claim("a")
+    assert run.refused
+
+
+@pytest.mark.parametrize("path", ["nope", "a[0].b", "a.b", ""])
+def test_a_path_that_the_plan_does_not_have_is_refused(path: str):
+    run = Driver(plan(step("a"))).begin()
+    run.claim(path)
+    assert path in run.refused
+    assert run.run.steps.keys() == {"a"}
+
+
+def test_a_report_with_an_old_token_changes_nothing():
+    run = Driver(plan(step("a", retry=retry(2)))).begin()
+    run.bad("a")
+    run.claim("a")
+    before = deepcopy(run.run)
+    run.send(Succeed(path="a", token=1, output=1))
+    assert run.refused
+    assert run.run == before
+
+
+def test_a_second_report_changes_nothing_whatever_it_says():
+    run = Driver(plan(step("a"), step("b"))).begin()
+    run.ok("a", 1)
+    before = deepcopy(run.run)
+    error = StepFailure(error_class="user", message="x")
+    for report in (Succeed(path="a", token=1, output=1), Fail(path="a", token=1, error=error)):
+        assert run.send(report).changes == ()
+        assert run.refused
+    assert run.run == before
+
+
+def test_decide_does_not_write_the_run_that_it_is_given():
+    made = plan(
+        foreach("l", "[1, 2]", step("l.x"), retry=retry(2)), wait("w", signal="go"), step("b")
+    )
+    run = Driver(made).begin()
+    run.signal("go")
+    run.claim("l[0].x")
+    before = deepcopy(run.run)
+    error = StepFailure(error_class="user", message="x")
+    events = (Fail(path="l[0].x", token=1, error=error), Tick())
+    decision = decide_all(made, run.run, events, run.now, evaluator=Evaluator())
+    assert decision.changes
+    assert run.run == before
+    for name in ("done", "active", "busy", "ended", "holding"):
+        assert getattr(run.run, name) == getattr(before, name)
+
+
+def test_a_move_that_the_plan_does_not_list_is_not_made():
+    made = plan(step("a"), step("b", when="false"))
+    run = Driver(without(made, "b", "pending", "skipped(guard)"))
+    with pytest.raises(IllegalMoveError) as raised:
+        run.begin()
+    assert (raised.value.step, raised.value.before, raised.value.after) == (
+        "b", "pending", "skipped(guard)",
+    )  # fmt: skip
+    assert run.run.steps == {}
+
+
+def test_a_deleted_move_refuses_exactly_that_move():
+    run = Driver(without(plan(step("a"), step("b", after="a")), "a", "running", "failed")).begin()
+    run.claim("a")
+    with pytest.raises(IllegalMoveError):
+        run.bad("a")
+    run.ok("a")
+    assert run.state("b") == "ready"
+
+
+def test_a_nested_step_is_looked_up_by_its_static_path():
+    made = plan(foreach("l", "[1]", step("l.x")))
+    with pytest.raises(IllegalMoveError):
+        Driver(without(made, "l.x", "pending", "ready")).begin()
+
+
+def test_tool_calls_are_counted_and_bounded_before_they_start():
+    made = plan(step("a", "tool"), step("b", "tool"), budget=BudgetLimits(tool_calls=1))
+    run = Driver(made).begin()
+    run.ok("a")
+    assert run.run.used == {"tool_calls": 1}
+    run.claim("b")
+    assert "tool_calls" in run.refused
+    assert (run.state("b"), run.error("b"), run.ended.value) == ("failed", "budget", "failed")
+
+
+def test_tokens_are_added_up_from_reports_and_bound_the_next_step():
+    made = plan(step("a", "llm"), step("b", "llm"), budget=BudgetLimits(tokens=100))
+    run = Driver(made).begin()
+    run.claim("a")
+    run.send(Succeed(path="a", token=1, output=None, used={"tokens": 100, "tool_calls": 7}))
+    assert run.run.used == {"tokens": 100}
+    run.claim("b")
+    assert run.error("b") == "budget"
+
+
+def test_what_a_failed_attempt_used_counts_too():
+    run = Driver(plan(step("a", "llm"))).begin()
+    run.claim("a")
+    error = StepFailure(error_class="model", message="x")
+    run.send(Fail(path="a", token=1, error=error, used={"tokens": 9}))
+    assert run.run.used == {"tokens": 9}
+
+
+def test_several_events_fold_into_one_decision():
+    made = plan(step("a"), step("b", needs="a"))
+    run = Driver(made).begin()
+    run.claim("a")
+    decision = run.send(
+        Succeed(path="a", token=1, output=1), Claim(path="b", worker="w", until=START)
+    )
+    assert run.state("b") == "running"
+    assert decision.commands == ()
+
+
+def test_events_after_a_refused_one_are_not_taken():
+    run = Driver(plan(step("a"), step("b"))).begin()
+    run.send(Claim(path="nope", worker="w", until=START), Claim(path="a", worker="w", until=START))
+    assert run.refused
+    assert run.state("a") == "ready"
+
+
+def test_a_run_begins_once():
+    run = Driver(plan(step("a"))).begin()
+    run.send(Begin())
+    assert run.refused
+
+
+def test_nothing_happens_to_a_run_that_is_over():
+    run = Driver(plan(fail("a", "x"))).begin()
+    for _ in range(2):
+        run.later(1000)
+    run.cancel()
+    assert run.refused
+    assert run.wake() is None
+
+
+def test_a_step_without_a_record_is_pending():
+    run = Driver(plan(step("a"), step("b", after="a"))).begin()
+    assert "b" not in run.run.steps
+    assert view(run.run, "b").state == "pending"
+
+
+def test_idempotency_keys_differ_by_root_path_and_generation():
+    def key(path: str = "a", generation: int = 0, **fields: str) -> str:
+        return idempotency_key(Run(plan="", inputs={}, **{"id": "r", **fields}), path, generation)
+
+    assert key() == key(id="retry of r", root="r")
+    assert len({key(), key("b"), key(generation=1), key(id="x"), key(prefix="c", root="r")}) == 5
+
+
+def test_decide_finds_the_production_evaluator_by_itself():
+    made = plan(switch("s", (None, "end")), outputs={"x": 1})
+    run = Run(id="r", plan="", inputs={}, created_at=START)
+    for change in decide(made, run, Begin(), START).changes:
+        run.apply(change)
+    assert run.outputs == {"x": 1}

@@ -1,0 +1,213 @@
+"""approve, wait, workflow."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dagflow.core.run import (
+    ChildEnded,
+    Decide,
+    RunState,
+    SignalTaken,
+    StartChild,
+    StepFailure,
+    StopChild,
+)
+from dagflow.executor.decide import approval_hash
+from tests.unit.executor.plans import START, Driver, approve, plan, retry, step, wait
+
+
+def test_an_approval_gives_who_when_and_what_they_said():
+    run = Driver(plan(approve("a"))).begin()
+    assert (run.state("a"), run.run.state.value) == ("waiting(approval)", "waiting")
+    run.answer("a", by="ann")
+    assert run.output("a") == {"by": "ann", "at": "2026-01-01T00:00:00.000000Z", "comment": ""}
+
+
+def test_a_rejection_fails_with_class_rejected():
+    run = Driver(plan(approve("a"))).begin()
+    run.answer("a", yes=False)
+    assert (run.state("a"), run.error("a")) == ("failed", "rejected")
+
+
+def test_an_answer_is_bound_to_the_exact_arguments():
+    run = Driver(plan(approve("a", "=inputs['m']", given={"sum": 5})), {"m": "pay?"}).begin()
+    assert run.run.steps["a"].data["hash"] == approval_hash("a", {"sum": 5}, "pay?")
+    for wrong in ("", approval_hash("a", {"sum": 6}, "pay?")):
+        run.send(Decide(path="a", approve=True, by="ann", arguments=wrong))
+        assert run.refused
+    assert run.state("a") == "waiting(approval)"
+
+
+def test_an_approval_is_decided_once():
+    run = Driver(plan(approve("a"))).begin()
+    run.answer("a", by="ann")
+    run.answer("a", yes=False, by="bob")
+    assert run.refused
+    assert run.output("a")["by"] == "ann"
+
+
+def test_an_expired_approval_can_not_be_answered_even_before_the_tick():
+    run = Driver(plan(approve("a", expires=10))).begin()
+    run.now += timedelta(seconds=10)
+    run.answer("a")
+    assert run.refused
+    run.later(0)
+    assert run.state("a") == "failed"
+
+
+def test_expiry_rejects_fails_or_goes_elsewhere_and_never_approves():
+    for how, error in ((None, "rejected"), ("reject", "rejected"), ("fail", "expired")):
+        run = Driver(plan(approve("a", expires=10, on_expiry=how))).begin()
+        assert run.wake() == START + timedelta(seconds=10)
+        run.later(10)
+        assert (run.state("a"), run.error("a"), run.ended.value) == ("failed", error, "failed")
+    made = plan(approve("a", expires=10, on_expiry="goto", goto="b"), step("b", after="a:goto"))
+    run = Driver(made).begin()
+    run.later(10)
+    assert (run.state("a"), run.error("a"), run.state("b")) == ("failed", "expired", "ready")
+    run.ok("b")
+    assert run.ended.value == "succeeded"
+
+
+def test_an_approval_on_a_cancelled_run_is_refused():
+    run = Driver(plan(approve("a"))).begin()
+    run.cancel()
+    run.answer("a")
+    assert run.refused
+
+
+def test_wait_for_a_duration_ends_when_it_is_over():
+    run = Driver(plan(wait("w", for_=60), step("a", after="w"))).begin()
+    assert (run.state("w"), run.wake()) == ("waiting(timer)", START + timedelta(seconds=60))
+    run.later(59)
+    assert run.state("w") == "waiting(timer)"
+    run.later(1)
+    assert (run.state("w"), run.output("w"), run.state("a")) == ("succeeded", None, "ready")
+
+
+def test_wait_until_an_instant():
+    run = Driver(plan(wait("w", until="2026-01-01T02:00:00+01:00"))).begin()
+    assert run.wake() == START + timedelta(hours=1)
+    run.later(3600)
+    assert run.ended.value == "succeeded"
+
+
+def test_an_instant_in_the_past_waits_no_time():
+    run = Driver(plan(wait("w", until="2025-01-01T00:00:00Z"))).begin()
+    assert run.ended.value == "succeeded"
+
+
+def test_what_is_no_instant_fails_with_class_expression():
+    for text in ("tomorrow", "2026-01-01T00:00:00"):
+        run = Driver(plan(wait("w", until=text))).begin()
+        assert (run.state("w"), run.error("w")) == ("failed", "expression")
+
+
+def test_a_signal_ends_the_step_that_waits_for_it():
+    run = Driver(plan(wait("w", signal="go"))).begin()
+    assert run.state("w") == "waiting(signal)"
+    run.signal("go", {"n": 1})
+    assert (run.state("w"), run.output("w")) == ("succeeded", {"n": 1})
+
+
+def test_a_signal_before_its_wait_is_queued_in_order():
+    made = plan(step("a"), wait("w", signal="go", after="a"), wait("v", signal="go", after="w"))
+    run = Driver(made).begin()
+    run.signal("go", 1)
+    run.signal("go", 2)
+    run.ok("a")
+    assert (run.output("w"), run.output("v")) == (1, 2)
+
+
+def test_signals_go_to_the_step_that_waits_longest():
+    made = plan(wait("w", signal="go", after="a"), wait("v", signal="go"), step("a"))
+    run = Driver(made).begin()
+    run.now += timedelta(seconds=1)
+    run.ok("a")
+    run.signal("go", 1)
+    run.signal("go", 2)
+    assert (run.output("v"), run.output("w")) == (1, 2)
+
+
+def test_a_payload_of_the_wrong_type_is_refused():
+    run = Driver(plan(wait("w", signal="go", output_schema={"type": "integer"}))).begin()
+    run.signal("go", "text")
+    assert "wrong type" in run.refused
+    assert run.state("w") == "waiting(signal)"
+
+
+def test_a_signal_that_no_step_can_take_is_refused():
+    run = Driver(plan(wait("w", signal="go"), step("a"))).begin()
+    run.signal("stop")
+    assert run.refused
+    run.signal("go")
+    run.signal("go")
+    assert run.refused
+    assert run.run.signals == {"go": []}
+
+
+def test_a_signal_that_is_left_over_is_recorded_at_the_end():
+    made = plan(step("a"), wait("w", signal="go", after="a"))
+    run = Driver(made).begin()
+    run.signal("go")
+    run.bad("a")
+    assert run.ended.value == "failed"
+    assert [c for c in run.log if isinstance(c, SignalTaken)] == [
+        SignalTaken(name="go", path=None, at=START)
+    ]
+
+
+def test_a_wait_for_a_signal_expires():
+    run = Driver(plan(wait("w", signal="go", expires=5))).begin()
+    run.later(5)
+    assert (run.state("w"), run.error("w")) == ("failed", "expired")
+
+
+def child(**options: object):
+    return plan(step("c", "workflow", given={"x": 1}, **options), deadline=60.0)
+
+
+def test_a_child_run_gets_its_inputs_and_the_remaining_deadline():
+    run = Driver(child()).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert (start.path, start.inputs) == ("c", {"x": 1})
+    assert start.deadline_at == START + timedelta(seconds=60)
+    assert run.state("c") == "waiting(child)"
+
+
+def test_a_childs_outputs_are_the_steps_output():
+    run = Driver(child()).begin()
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={"y": 2}))
+    assert (run.state("c"), run.output("c")) == ("succeeded", {"y": 2})
+    run.send(ChildEnded(path="c", state=RunState.FAILED, outputs=None))
+    assert run.refused
+
+
+def test_a_childs_error_class_comes_up():
+    run = Driver(child()).begin()
+    error = StepFailure(error_class="http_5xx", message="down")
+    run.send(ChildEnded(path="c", state=RunState.FAILED, outputs=None, error=error))
+    assert (run.state("c"), run.error("c")) == ("failed", "http_5xx")
+    run = Driver(child()).begin()
+    run.send(ChildEnded(path="c", state=RunState.TIMED_OUT, outputs=None))
+    assert (run.state("c"), run.error("c")) == ("timed_out", "timeout")
+
+
+def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
+    run = Driver(child(retry=retry(2))).begin()
+    error = StepFailure(error_class="network", message="down")
+    run.send(ChildEnded(path="c", state=RunState.FAILED, outputs=None, error=error))
+    first, second = [c.key for c in run.commands if isinstance(c, StartChild)]
+    assert first != second
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=first))
+    assert run.refused
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=second))
+    assert run.state("c") == "succeeded"
+
+
+def test_cancel_goes_down_to_the_child():
+    run = Driver(child()).begin()
+    run.cancel()
+    assert StopChild(path="c") in run.commands
+    assert run.ended.value == "cancelled"
