@@ -8,7 +8,7 @@ from dagflow.cli.exits import FINDINGS, OK
 from dagflow.cli.output import print_json, print_json_line, say, use_color, write_file
 from dagflow.core.findings import Severity
 from dagflow.core.values import JsonObject
-from dagflow.service.bundle import read_bundle
+from dagflow.service.bundle import Bundle, read_bundle
 from dagflow.service.check import Checked, check
 
 
@@ -37,9 +37,10 @@ def command(
     failed = False
     texts = []
     for name in files:
-        checked = check(read_bundle(name))
+        bundle = read_bundle(name)
+        checked = check(bundle)
         failed = failed or checked.has(severity)
-        texts.append(_render(checked, name, format_, timings=timings, to_file=output is not None))
+        texts.append(_render(checked, bundle, format_, timings=timings, to_file=output is not None))
         if output is None:
             _print(checked, texts[-1], format_, many=len(files) > 1, timings=timings)
     if output is not None:
@@ -48,11 +49,11 @@ def command(
     return FINDINGS if failed else OK
 
 
-def _render(checked: Checked, name: str, format_: str, *, timings: bool, to_file: bool) -> str:
+def _render(checked: Checked, bundle: Bundle, format_: str, *, timings: bool, to_file: bool) -> str:
     if format_ == "html":
         from dagflow.service.pages import report_page
 
-        return report_page(checked, name)
+        return report_page(checked, bundle)
     if format_ == "json":
         import json
 

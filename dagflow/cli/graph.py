@@ -27,14 +27,16 @@ def command(
     from dagflow.service.check import check
     from dagflow.service.drawings import draw_graph, draw_states
 
-    checked = check(read_bundle(file), prune=not before_pruning)
+    bundle = read_bundle(file)
+    checked = check(bundle, prune=not before_pruning)
     if checked.plan is None:
         say(render(checked.report, checked.sources, color=use_color()).rstrip("\n"))
         return FINDINGS if checked.has(Severity.ERROR) else OK
     if states is not None:
         text = draw_states(checked.plan, states, format_)
     else:
-        text = draw_graph(checked.plan, format_)
+        removed = check(bundle).report.removed if before_pruning else ()
+        text = draw_graph(checked.plan, format_, removed=removed)
     if output is None:
         click.echo(text.rstrip("\n"))
     else:

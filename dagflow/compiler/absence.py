@@ -179,6 +179,10 @@ def _may_run(block: _Quiet, step: str) -> bool:
 def _skips(block: _Quiet, step: str) -> Iterator[_Case]:
     """Yield the ways in which the step is skipped without an unhandled failure before it."""
     reach, facts = block.reach, block.facts[step]
+    cause = reach.causes.get(step)
+    if cause is not None:
+        yield _Case(facts=NOTHING, text=f"{step!r} is skipped: {cause.text}")
+        return
     only = reach.outcomes.only(step, reach.outcomes.of[step].skipped)
     for case in (*_not_joined(block, step), *_not_given(block, step)):
         yield _Case(facts=case.facts | only, text=case.text, by=case.by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from dagflow.compiler.composites import sink_of
 from dagflow.compiler.credentials import rendered
@@ -34,7 +34,7 @@ def lowered_body(model: Model, facts: StepFacts) -> Lowered:
     return _KINDS[facts.kind](model, facts)
 
 
-def _value(at: At[JsonValue] | None, default: JsonValue = None) -> JsonValue:
+def _value(at: At[Any] | None, default: JsonValue = None) -> JsonValue:
     return default if at is None else at.value
 
 

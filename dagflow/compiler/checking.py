@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dagflow.compiler.mentions import Mention, mentions
 from dagflow.compiler.model import Fault, Read, Typed
 from dagflow.compiler.outputs import TEXT, closed
-from dagflow.compiler.resolve import Grounds, nearest
+from dagflow.compiler.resolve import Grounds, Site, nearest
 from dagflow.compiler.scopes import Sight, name_trouble
 from dagflow.compiler.slots import Form
 from dagflow.compiler.source.places import place_of
@@ -22,7 +22,6 @@ from dagflow.core.values import JsonValue, Schema
 from dagflow.core.workflow import Workflow
 from dagflow.expr import Checked, Problem, Scope, Segment, check, parse_template, step_view
 
-
 WRITABLE: Final[Schema] = {"type": ["string", "integer", "number", "boolean"]}
 """What can be written into a text as it is."""
 
@@ -31,12 +30,13 @@ WRITABLE: Final[Schema] = {"type": ["string", "integer", "number", "boolean"]}
 class Desk:
     """What checking one workflow needs and gathers.
 
-    `outputs` holds the output schema of every step typed so far, `foreach` the static paths of
-    foreach steps, `faults` what was wrong, `used` the names that were read ("input:x").
+    `outputs` holds the output schema of every step typed so far, `missing` the names of steps
+    that could not be read, `faults` what was wrong, `used` the names that were read ("input:x").
     """
 
     workflow: Workflow
     grounds: Grounds
+    missing: frozenset[str] = frozenset()
     outputs: dict[str, Schema] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)
@@ -57,16 +57,17 @@ class Spot:
         self, rule: str, span: Span, message: str, help_: str = "", fixes: tuple[Fix, ...] = ()
     ) -> None:
         """Record something wrong here."""
-        self.desk.faults.append(
-            Fault(
-                rule=rule,
-                span=span,
-                message=message,
-                step=self.step,
-                pointer=self.pointer,
-                help=help_,
-                fixes=fixes,
-            )
+        self.desk.faults.append(replace(self.made(rule, span, message, help_), fixes=fixes))
+
+    def made(self, rule: str, span: Span, message: str, help_: str) -> Fault:
+        """Return a fault of this place."""
+        return Fault(
+            rule=rule,
+            span=span,
+            message=message,
+            step=self.step,
+            pointer=self.pointer,
+            help=help_,
         )
 
 
@@ -190,7 +191,7 @@ def _expression(
             _problem(spot, problem, node, offset)
         return None
     for warning in result.warnings:
-        _problem(spot, warning, node, offset)
+        _warning(spot, warning, node, offset)
     spot.reads.extend(_reads(spot, result, text, node, offset))
     return result, _lowered(spot, result, node, offset)
 
@@ -198,6 +199,9 @@ def _expression(
 def _misnamed(spot: Spot, text: str, node: Scalar, offset: int, found: tuple[Mention, ...]) -> bool:
     wrong = False
     for mention in found:
+        if mention.root == "steps" and mention.name in spot.desk.missing:
+            wrong = True  # that it can't be read is said already
+            continue
         if mention.root == "secrets":
             wrong |= _secret(spot, text, node, offset, mention)
             continue
@@ -262,7 +266,7 @@ def _scope(spot: Spot, found: tuple[Mention, ...]) -> Scope:
     return Scope(variables)
 
 
-def _mentioned(spot: Spot, found: tuple[Mention, ...]) -> Iterator[tuple[str, object]]:
+def _mentioned(spot: Spot, found: tuple[Mention, ...]) -> Iterator[tuple[str, Site]]:
     names = dict.fromkeys(m.name for m in found if m.root == "steps" and m.name is not None)
     for name in names:
         yield name, spot.sight.steps[name]
@@ -302,6 +306,12 @@ def _problem(spot: Spot, problem: Problem, node: Scalar, offset: int) -> None:
         edit = Edit(_place(spot, node, offset + start, length), text)
         fixes = (Fix(f"write {text}", (edit,)),)
     spot.fault(problem.kind, place, problem.message, problem.help, fixes)
+
+
+def _warning(spot: Spot, problem: Problem, node: Scalar, offset: int) -> None:
+    place = _place(spot, node, offset + problem.offset, problem.length)
+    fault = spot.made(problem.kind, place, problem.message, problem.help)
+    spot.desk.faults.append(replace(fault, severity="warning"))
 
 
 def _place(spot: Spot, node: Scalar, offset: int, length: int) -> Span:

@@ -15,7 +15,7 @@ from dagflow.compiler.lower import lower
 from dagflow.compiler.model import Model
 from dagflow.compiler.rule import Checks, Rule, Stage, Violation
 from dagflow.compiler.rules import ALL
-from dagflow.compiler.source.parse import parse
+from dagflow.compiler.source.parse import Parsed, parse
 from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.source import Source
@@ -92,7 +92,9 @@ def compile_workflow(
     )
     _run(state, "source", checks)
     whole = _Whole()
-    if parsed.workflow is not None and not state.failed:
+    state.broken = dict.fromkeys(sorted(parsed.broken))
+    if parsed.workflow is not None and (not state.failed or _is_partial(state, parsed)):
+        checks = replace(checks, broken=parsed.broken)
         whole = _compiled(state, checks, parsed.workflow)
     return Compiled(
         plan=whole.plan,
@@ -101,8 +103,20 @@ def compile_workflow(
     )
 
 
+def _is_partial(state: _Pass, parsed: Parsed) -> bool:
+    """Tell whether every error is inside some step, so that the others can be looked at."""
+    errors = [finding for finding in state.findings if finding.severity is Severity.ERROR]
+    return all(
+        finding.name == "schema-shape" and finding.path.startswith(("/steps/", "/finally/"))
+        for finding in errors
+    ) and bool(parsed.broken)
+
+
 def _compiled(state: _Pass, checks: Checks, workflow: Workflow) -> _Whole:
-    model = state.timed("types", lambda: model_of(workflow, checks.catalog, checks.children))
+    missing = frozenset(path.rpartition(".")[2] for path in checks.broken)
+    model = state.timed(
+        "types", lambda: model_of(workflow, checks.catalog, checks.children, missing=missing)
+    )
     checks = replace(checks, model=model)
     _run(state, "resolved", checks)
     _run(state, "typed", checks)
@@ -143,13 +157,14 @@ def _tools(model: Model, plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _run(state: _Pass, stage: Stage, checks: Checks) -> None:
-    """Run the rules of one stage; later stages are silent about blocks with a broken step."""
+    """Run the rules of one stage.
+
+    No stage speaks of a step that is broken already, and from the graph on not of its block.
+    """
     chosen = (rule for rule in ALL if rule.stage == stage)
-    found = state.timed(
-        f"rules.{stage}", lambda: list(_violations(chosen, checks))
-    )
+    found = state.timed(f"rules.{stage}", lambda: list(_violations(chosen, checks)))
     for rule, violation in found:
-        if checks.broken and not _may_speak(violation, checks):
+        if checks.broken and not _may_speak(violation, stage, checks):
             continue
         finding = rule.finding(violation)
         state.findings.append(finding)
@@ -163,18 +178,24 @@ def _violations(rules: Iterable[Rule], checks: Checks) -> Iterator[tuple[Rule, V
             yield rule, violation
 
 
-def _may_speak(violation: Violation, checks: Checks) -> bool:
+def _may_speak(violation: Violation, stage: Stage, checks: Checks) -> bool:
     """Tell whether a violation is about a part that no earlier stage found an error in.
 
-    A part is a block of steps with all that is inside it: what is wrong with one step shows in
-    the edges and joins of its neighbours.
+    A part is a step, and from the graph on a block of steps with all that is inside it: what is
+    wrong with one step shows in the edges and joins of its neighbours.
     """
+    if stage in {"resolved", "typed"}:
+        return not any(_is_within(violation.step, path) for path in checks.broken)
     if "" in checks.broken or not violation.step or checks.model is None:
         return False
     facts = checks.model.find(violation.step)
     return facts is not None and not any(
         _shares(facts.block, path, checks.model) for path in checks.broken
     )
+
+
+def _is_within(step: str, path: str) -> bool:
+    return step == path or step.startswith(f"{path}.")
 
 
 def _shares(block: str, broken: str, model: Model) -> bool:

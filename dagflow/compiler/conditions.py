@@ -116,6 +116,18 @@ def one_of(term: str, values: list[str]) -> str:
     return f"{term} in [{', '.join(map(json.dumps, values))}]"
 
 
+def _missed(edge: Edge, source: StepFacts) -> str:
+    """Return the condition that a control edge can't be taken any more."""
+    if edge.branches or "goto" in edge.on:
+        return joined((is_in(edge.source, FINAL), denied(taken(edge, source))))
+    return is_in(edge.source, _others(state for on in edge.on for state in _STATES[on]))
+
+
+def _others(states: Iterable[str]) -> tuple[str, ...]:
+    named = frozenset(states)
+    return tuple(state for state in FINAL if state not in named)
+
+
 def may_start(graph: BlockGraph, sources: dict[str, StepFacts], step: str) -> str:
     """Return the condition that a step's join fires and that all it reads is there."""
     edges = graph.incoming.get(step, ())
@@ -143,10 +155,7 @@ def _count(each: list[str], count: int) -> str:
 def cannot_start(graph: BlockGraph, sources: dict[str, StepFacts], step: str) -> str:
     """Return the condition that a step's join can't fire any more, or that a read has no value."""
     edges = graph.incoming.get(step, ())
-    missed = [
-        joined((is_in(edge.source, FINAL), denied(taken(edge, sources[edge.source]))))
-        for edge in edges
-    ]
+    missed = [_missed(edge, sources[edge.source]) for edge in edges]
     spare = len(edges) - needed(graph.join(step), len(edges))
     if not edges:
         control = NEVER
@@ -156,8 +165,5 @@ def cannot_start(graph: BlockGraph, sources: dict[str, StepFacts], step: str) ->
         control = joined(missed)
     else:
         control = _count(missed, spare + 1)
-    lost = (
-        joined((is_in(need, FINAL), denied(is_in(need, ("succeeded",)))))
-        for need in graph.needs(step)
-    )
+    lost = (is_in(need, _others(("succeeded",))) for need in graph.needs(step))
     return either((control, *lost))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -38,10 +38,14 @@ def fitted(
     done = replace(
         done,
         input=wanted,
-        check_input=not all(mismatch.sure for mismatch in into),
-        check_output=typed and (facts.kind in OUTSIDE or not all(m.sure for m in (*out, *caught))),
+        check_input=not _is_decided(into),
+        check_output=typed and (facts.kind in OUTSIDE or not _is_decided((*out, *caught))),
     )
     return done, tuple(_fault(facts, mismatch) for mismatch in (*into, *out, *caught))
+
+
+def _is_decided(found: Iterable[Mismatch]) -> bool:
+    return all(mismatch.level == "error" for mismatch in found)
 
 
 def _fault(facts: StepFacts, mismatch: Mismatch) -> Fault:
@@ -52,7 +56,7 @@ def _fault(facts: StepFacts, mismatch: Mismatch) -> Fault:
         step=facts.path,
         pointer=facts.pointer,
         help=mismatch.help,
-        severity=None if mismatch.sure else "note",
+        severity=mismatch.level,
     )
 
 

@@ -46,8 +46,17 @@ class Typist:
     extras: dict[str, Mapping[str, Schema]] = field(default_factory=dict)
 
 
-def model_of(workflow: Workflow, catalog: ToolCatalog, children: Mapping[str, Plan]) -> Model:
-    """Resolve and type a workflow. What is wrong is in the model's `faults`."""
+def model_of(
+    workflow: Workflow,
+    catalog: ToolCatalog,
+    children: Mapping[str, Plan],
+    *,
+    missing: frozenset[str] = frozenset(),
+) -> Model:
+    """Resolve and type a workflow. What is wrong is in the model's `faults`.
+
+    `missing` are the names of steps that could not be read; naming them is no fault.
+    """
     grounds = grounds_of(workflow)
     views = views_of(grounds)
     typist = Typist(
@@ -56,7 +65,7 @@ def model_of(workflow: Workflow, catalog: ToolCatalog, children: Mapping[str, Pl
         children=children,
         grounds=grounds,
         views=views,
-        desk=Desk(workflow=workflow, grounds=grounds),
+        desk=Desk(workflow=workflow, grounds=grounds, missing=missing),
         scalars={(it.span.line, it.span.column): it for it in scalars(workflow.root)},
     )
     for site in typing_order(grounds, views):
@@ -89,6 +98,7 @@ def _model(typist: Typist) -> Model:
         children=typist.children,
         faults=tuple(typist.desk.faults),
         used=frozenset(typist.desk.used),
+        missing=typist.desk.missing,
     )
 
 

@@ -67,7 +67,7 @@ class _Nature:
     def when(self) -> str:
         """Return the guard, "true" where there is none or it is always true."""
         guard = self.facts.step.when
-        return ALWAYS if guard is None or self.folded else f"({guard.value.strip()})"
+        return ALWAYS if guard is None or self.folded else " ".join(guard.value.split())
 
     @property
     def start(self) -> str:

@@ -139,7 +139,8 @@ class Model:
     """A whole workflow, resolved and typed.
 
     `blocks` are by path: the top first, then the others in the order of the file, `finally` last.
-    `outputs` are the run's outputs as checked and `output_reads` what they read.
+    `outputs` are the run's outputs as checked and `output_reads` what they read; `used` the names
+    that expressions read ("input:x", "secret:y"); `missing` steps that could not be read at all.
     """
 
     workflow: Workflow
@@ -151,6 +152,7 @@ class Model:
     children: Mapping[str, Plan] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     used: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
 
     def steps(self) -> Iterator[StepFacts]:
         """Yield every step of every block, without compensations."""

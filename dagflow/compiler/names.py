@@ -31,7 +31,7 @@ def unknown_steps(model: Model) -> Iterator[Violation]:
     for block in model.blocks.values():
         for facts in block.steps:
             for name in step_names(facts):
-                if name.value not in everywhere:
+                if name.value not in everywhere and name.value not in model.missing:
                     yield _unknown(name, block, facts)
             yield from _unknown_child(model, facts)
 
@@ -107,7 +107,9 @@ def unknown_models(model: Model) -> Iterator[Violation]:
             continue
         name = body.model
         if name.value not in known and (known or name.value != "default"):
-            message = f"no model is named {name.value!r}{nearest(name.value, known or ('default',))}"
+            message = (
+                f"no model is named {name.value!r}{nearest(name.value, known or ('default',))}"
+            )
             yield Violation(span=name.span, message=message, path=facts.pointer, step=facts.path)
 
 

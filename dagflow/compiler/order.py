@@ -60,7 +60,7 @@ def _items(views: Views, ground: Ground) -> Iterator[str]:
 def _mentioned(seen: Mapping[str, Site], texts: Iterator[str]) -> Iterator[str]:
     for text in texts:
         for mention in mentions(text, _STEPS):
-            if mention.name in seen:
+            if mention.name is not None and mention.name in seen:
                 yield seen[mention.name].path
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
+from dagflow.compiler.assignable import assignable
 from dagflow.compiler.model import Typed
 from dagflow.compiler.resolve import nearest
 from dagflow.compiler.words import describe
@@ -13,7 +14,7 @@ from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Sequence as SequenceNode
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
-from dagflow.expr import fits
+from dagflow.expr.assign import misfit
 
 _OBJECT_KEYS: Final = frozenset(
     {
@@ -29,11 +30,11 @@ _MAX_REFS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """One piece that does not fit, or (not `sure`) that only a run can tell about."""
+    """One piece that does not fit; below "error", one that only a run can tell about."""
 
     span: Span
     message: str
-    sure: bool = True
+    level: Literal["error", "warning", "note"] = "error"
     help: str = ""
 
 
@@ -108,16 +109,34 @@ def _list(typed: Typed, wanted: JsonObject, root: Schema, what: str) -> Iterator
 
 
 def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mismatch]:
-    verdict = fits(typed.schema, _whole(wanted, root))
-    if verdict == "yes":
-        return
+    whole = _whole(wanted, root)
+    verdict = assignable(typed.schema, whole)
     got, expected = describe(typed.schema), describe(wanted)
-    if verdict == "no":
+    if verdict == "fits":
+        return
+    if verdict == "open":
+        message = f"{_subject(what)}whether {got} is {expected} is checked at run time"
+        yield Mismatch(span=typed.span, message=message, level="note")
+        return
+    if _is_shallow(typed.schema, wanted) or "const" in _keys(typed.schema):
         message = f"{_subject(what)}expected {expected}, got {got}"
+    else:
+        message = f"{_subject(what)}{misfit(typed.schema, whole)}"
+    if verdict == "clash" or "const" in _keys(typed.schema):
         yield Mismatch(span=typed.span, message=message)
         return
-    message = f"{_subject(what)}whether {got} is {expected} is checked at run time"
-    yield Mismatch(span=typed.span, message=message, sure=False)
+    help_ = "it is checked at run time; bound what is given, or test it first"
+    yield Mismatch(span=typed.span, message=message, level="warning", help=help_)
+
+
+def _keys(schema: Schema) -> frozenset[str]:
+    return frozenset(schema) if isinstance(schema, dict) else frozenset()
+
+
+def _is_shallow(*schemas: Schema) -> bool:
+    """Tell whether a few words can say all of the schemas."""
+    deep = frozenset({"properties", "items", "$ref", "anyOf", "oneOf", "allOf", "prefixItems"})
+    return not any(_keys(schema) & deep for schema in schemas)
 
 
 def _subject(what: str) -> str:

@@ -105,7 +105,7 @@ def _codec(kind: Any) -> _Codec:
         return _scalar(kind)
     if isinstance(kind, type) and issubclass(kind, _Json):
         return _raw(kind)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return _record(kind)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     return _GENERIC[origin](inner)
@@ -198,7 +198,7 @@ def _union(options: tuple[Any, ...]) -> _Codec:
         raise _wrong(at, f"expected {words}, got {_shown(value)}")
 
     def encode(value: Any) -> JsonValue:
-        kind = type(value)
+        kind: Any = type(value)
         option = kind if kind in options else _loose(kind, options)
         return _codec(option).encode(value)
 

@@ -29,7 +29,7 @@ async def performed(attempt: Attempt, context: WorkContext, work: StepWork) -> S
         return _failed(attempt, context, "schema", f"the output can't be carried: {error.message}")
     except Exception as error:  # noqa: BLE001  # the edge: whatever a kind raises is reported
         if isinstance(error, TimeoutError) and bound.expired():
-            message = f"the attempt took longer than {attempt.timeout:g} s"
+            message = f"the attempt took longer than {attempt.timeout:g}s"
             return _failed(attempt, context, "timeout", message)
         _log.exception("attempt_broke run_id=%s step=%s", attempt.run_id, attempt.path)
         return _failed(attempt, context, "internal", f"{type(error).__name__}: {error}")

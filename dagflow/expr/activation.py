@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from dagflow.core.values import JsonObject, JsonValue
+from dagflow.core.values import INT64_MAX, INT64_MIN, MAX_DEPTH, JsonObject, JsonValue
 
 Trie: TypeAlias = "dict[str, Trie | None]"
 """Paths by their names; None takes the whole value."""
@@ -50,3 +51,30 @@ def restrict(
     is left out, so absence looks the same before and after.
     """
     return picked(trie_of(reads), full)
+
+
+def is_clean(value: JsonValue, depth: int = 1) -> bool:
+    """Tell quickly whether `check_value` would accept the value; no is only a maybe."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() and "\0" not in value  # type: ignore[union-attr, operator]  # a str here
+    if kind is bool or value is None:
+        return True
+    if kind is int:
+        return INT64_MIN <= value <= INT64_MAX  # type: ignore[operator]  # an int here
+    if kind is float:
+        return -_LARGEST <= value <= _LARGEST  # type: ignore[operator]  # a float here
+    if depth > MAX_DEPTH:
+        return False
+    below = depth + 1
+    if kind is dict:
+        for name, item in value.items():  # type: ignore[union-attr]  # a dict here
+            if type(name) is not str or not name.isascii() or "\0" in name:
+                return False
+            if not is_clean(item, below):
+                return False
+        return True
+    return kind is list and all(is_clean(item, below) for item in value)  # type: ignore[union-attr]
+
+
+_LARGEST = sys.float_info.max

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
-from dagflow.expr.fields import element, field
+from dagflow.expr.fields import element, field, known_names
 from dagflow.expr.problem import listed
 from dagflow.expr.types import Type, closed, of_schema, values_of
 
@@ -111,7 +111,7 @@ def _difference(given: Type, wanted: Type, path: str, depth: int) -> tuple[str, 
 def _in_fields(given: Type, wanted: Type, path: str, depth: int) -> tuple[str, str] | None:
     if "map" not in given.kinds or "map" not in wanted.kinds:
         return None
-    names = _names(wanted)
+    names = known_names(wanted)
     for name in names:
         ours, theirs = field(given, name), field(wanted, name)
         at = f"{path}.{name}"
@@ -125,7 +125,7 @@ def _in_fields(given: Type, wanted: Type, path: str, depth: int) -> tuple[str, s
             return at, "is required and may be absent"
         if fits(closed(ours.type), closed(theirs.type)) == "no":
             return _difference(ours.type, theirs.type, at, depth + 1)
-    for name in _names(given):
+    for name in known_names(given):
         if field(wanted, name).type is None:
             return (
                 f"{path}.{name}",
@@ -141,10 +141,6 @@ def _in_elements(given: Type, wanted: Type, path: str, depth: int) -> tuple[str,
     if fits(closed(ours), closed(theirs)) == "no":
         return _difference(ours, theirs, f"{path}[]", depth + 1)
     return None
-
-
-def _names(found: Type) -> tuple[str, ...]:
-    return field(found, "\uffff").known
 
 
 def _reason(given: Type, wanted: Type) -> str:

@@ -23,7 +23,7 @@ CEL's names (`_+_`, `_&&_`, `_?_:_`, `@in`, `_[_]`, `_?._`). The same text gives
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -124,21 +124,18 @@ Node: TypeAlias = Const | Var | Select | Call | ListOf | MapOf | Loop | Let
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the direct sub-expressions, in the order of evaluation."""
-    match node:
-        case Select():
-            return (node.of,)
-        case Call():
-            return node.operands
-        case ListOf():
-            return node.items
-        case MapOf():
-            return tuple(part for entry in node.entries for part in entry)
-        case Loop():
-            return tuple(part for part in (node.over, node.test, node.item) if part is not None)
-        case Let():
-            return (node.value, node.body)
-        case _:
-            return ()
+    found = _CHILDREN.get(type(node))
+    return found(node) if found else ()
+
+
+_CHILDREN: dict[type, Callable[..., tuple[Node, ...]]] = {
+    Select: lambda node: (node.of,),
+    Call: lambda node: node.operands,
+    ListOf: lambda node: node.items,
+    MapOf: lambda node: tuple(part for entry in node.entries for part in entry),
+    Loop: lambda node: tuple(p for p in (node.over, node.test, node.item) if p is not None),
+    Let: lambda node: (node.value, node.body),
+}
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -152,14 +149,16 @@ def walk(node: Node) -> Iterator[Node]:
 
 def step_of(node: Node) -> tuple[Node, str, bool] | None:
     """Return `(object, field, optional)` where the node reads a field named in the text."""
-    match node:
-        case Select(of=of, field=field, test=False):
-            return of, field, False
-        case Call(function="_[_]", args=(of, Const(kind="string", value=str(field)))):
-            return of, field, False
-        case Call(function="_?._" | "_[?_]", args=(of, Const(kind="string", value=str(field)))):
-            return of, field, True
+    if isinstance(node, Select):
+        return None if node.test else (node.of, node.field, False)
+    if isinstance(node, Call) and node.function in _STEPS:
+        name = node.args[1]
+        if isinstance(name, Const) and isinstance(name.value, str):
+            return node.args[0], name.value, _STEPS[node.function]
     return None
+
+
+_STEPS = {"_[_]": False, "_?._": True, "_[?_]": True}
 
 
 def path_of(node: Node) -> tuple[str, ...] | None:

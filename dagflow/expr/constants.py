@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from dagflow.core.values import JsonValue
-from dagflow.expr.ast import Call, Const, Let, Loop, Node, Var, children
+from dagflow.expr.ast import Call, Const, Let, Loop, Node, Var, children, walk
 from dagflow.expr.program import FailedError, run
 from dagflow.expr.walking import Walk
 
@@ -26,7 +26,7 @@ MISSING: Final = _Missing()
 Constant: TypeAlias = "JsonValue | _Missing"
 
 
-def always_fails(walk: Walk, node: Call) -> bool:
+def always_fails(asking: Walk, node: Call) -> bool:
     """Report a literal that the function can never take: a pattern, a duration, a zero divisor."""
     position = _LITERAL_AT.get(node.function)
     if position is None:
@@ -39,7 +39,7 @@ def always_fails(walk: Walk, node: Call) -> bool:
     said = _tried(node, literal, position)
     if said is None:
         return False
-    walk.fail("expression-type", literal, f"{walk.shown(literal)} {said}")
+    asking.fail("expression-type", literal, f"{asking.shown(literal)} {said}")
     return True
 
 
@@ -75,7 +75,7 @@ def fold(node: Node) -> Constant:
     decided = _decided(node)
     if decided is not MISSING:
         return decided
-    if free_variables(node):
+    if not _is_closed(node):
         return MISSING
     try:
         return run(node, {})
@@ -100,6 +100,16 @@ def _decided(node: Node) -> Constant:
             taken = fold(test)
             return fold(yes if taken else no) if isinstance(taken, bool) else MISSING
     return MISSING
+
+
+def _is_closed(node: Node) -> bool:
+    """Tell whether the expression reads nothing."""
+    for part in walk(node):
+        if isinstance(part, Var):
+            return False
+        if isinstance(part, Loop | Let):
+            return not free_variables(node)
+    return True
 
 
 def free_variables(node: Node, bound: frozenset[str] = frozenset()) -> frozenset[str]:

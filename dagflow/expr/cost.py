@@ -35,6 +35,7 @@ from dagflow.expr.ast import (
     Select,
     Var,
     chain_of,
+    walk,
 )
 from dagflow.expr.problem import Problem
 
@@ -361,14 +362,25 @@ _VISITORS: dict[type, Callable[..., Size]] = {
 }
 
 
+_FREE = Cost()
+_MAKERS = frozenset({ListOf, MapOf, Loop, Let})
+
+
+def _makes(node: Node) -> bool:
+    """Tell whether evaluating this node itself makes a value that can be large."""
+    return node.function in _SIZES if isinstance(node, Call) else type(node) in _MAKERS
+
+
 def cost_of(node: Node) -> Cost:
     """Return the bounds of an expression; beyond every bound where they can't be written down."""
-    walk = _Walk()
+    if not any(map(_makes, walk(node))):
+        return _FREE
+    counted = _Walk()
     try:
-        walk.visit(node)
+        counted.visit(node)
     except _TooManyTermsError:
         return Cost(turns=constant(MAX_TURNS + 1))
-    return Cost(walk.turns, walk.growth, walk.made)
+    return Cost(counted.turns, counted.growth, counted.made)
 
 
 def refusal(text: str, cost: Cost) -> Problem | None:

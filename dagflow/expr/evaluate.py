@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 from dagflow.expr import blame
-from dagflow.expr.activation import Trie, picked, trie_of
+from dagflow.expr.activation import Trie, is_clean, picked, trie_of
 from dagflow.expr.ast import Node, Path, chain_of, from_json
 from dagflow.expr.cost import Cost, Symbol, cost_of, exceeded, measured
-from dagflow.expr.program import FailedError, run
+from dagflow.expr.library import Program
+from dagflow.expr.program import FailedError, program_of, run_program
 from dagflow.expr.reads import paths_of
 
 _KEPT = 4096
@@ -45,6 +46,7 @@ class _Ready:
     path: Path | None
     reads: Trie
     cost: Cost
+    program: Program | None
 
 
 _by_digest: OrderedDict[str, _Ready] = OrderedDict()
@@ -65,7 +67,7 @@ def evaluate(expression: Expression, activation: Mapping[str, JsonValue]) -> Jso
     data = picked(ready.reads, activation)
     _check(expression, ready, data)
     try:
-        return run(ready.node, data)
+        return run_program(ready.program or program_of(ready.node), data)
     except FailedError as failure:
         found = blame.smallest(ready.node, data, failure.words)
         raise _error(expression, found.node, found.words) from None
@@ -87,7 +89,7 @@ def _ready(ast: JsonObject) -> _Ready:
         return known
     key = digest(ast)
     found = _by_digest.get(key) or _made(ast)
-    ready = _Ready(ast, found.node, found.path, found.reads, found.cost)
+    ready = replace(found, source=ast)
     _keep(_by_digest, key, found)
     _keep(_by_identity, id(ast), ready)
     return ready
@@ -104,7 +106,8 @@ def _made(ast: JsonObject) -> _Ready:
     node = from_json(ast)
     chain = chain_of(node)
     path = chain.path if chain is not None and not chain.optional else None
-    return _Ready(ast, node, path, trie_of(paths_of(node)), cost_of(node))
+    program = program_of(node) if path is None else None
+    return _Ready(ast, node, path, trie_of(paths_of(node)), cost_of(node), program)
 
 
 def _at(expression: Expression, ready: _Ready, activation: Mapping[str, JsonValue]) -> JsonValue:
@@ -124,11 +127,8 @@ def _at(expression: Expression, ready: _Ready, activation: Mapping[str, JsonValu
 
 
 def _check(expression: Expression, ready: _Ready, data: JsonObject) -> None:
-    try:
-        check_value(data)
-    except ValueRefusedError as refused:
-        reason = f"it reads a value that can't be carried: {refused.reason} at {refused.at}"
-        raise _error(expression, ready.node, reason) from None
+    if not is_clean(data):
+        _refuse(expression, ready, data)
     if ready.cost.free:
         return
     sizes: dict[Symbol, int] = {}
@@ -137,6 +137,14 @@ def _check(expression: Expression, ready: _Ready, data: JsonObject) -> None:
     words = exceeded(ready.cost, sizes)
     if words is not None:
         raise _error(expression, ready.node, f"not evaluated: it takes {words}")
+
+
+def _refuse(expression: Expression, ready: _Ready, data: JsonObject) -> None:
+    try:
+        check_value(data)
+    except ValueRefusedError as refused:
+        reason = f"it reads a value that can't be carried: {refused.reason} at {refused.at}"
+        raise _error(expression, ready.node, reason) from None
 
 
 def _lookup(path: Path, data: JsonValue) -> JsonValue:

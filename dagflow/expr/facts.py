@@ -20,8 +20,15 @@ class Facts:
     not_null: frozenset[Path] = frozenset()
     status: Mapping[Path, frozenset[str]] = field(default_factory=dict)
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is known."""
+        return not (self.present or self.not_null or self.status)
+
     def __and__(self, other: Facts) -> Facts:
         """Return the facts where both hold."""
+        if other.is_empty or self.is_empty:
+            return self if other.is_empty else other
         shared = self.status.keys() & other.status.keys()
         both = {path: self.status[path] & other.status[path] for path in shared}
         status = {**self.status, **other.status, **both}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr.types import (
+    COMPOUND,
     DYN,
     FAILED,
     MAX_REFERENCES,
+    SPECIAL,
     STRING,
     Type,
     kind_of,
@@ -20,33 +23,49 @@ from dagflow.expr.types import (
     union,
 )
 
+Branch: TypeAlias = tuple[Schema, Schema]
+_MAX_BRANCHES = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A field: its type, and whether every object has it.
 
     `type` is None where no value of the type can have the field. `declared` tells that a schema
-    names it; `known` are the names that the schemas do name.
+    names it.
     """
 
     type: Type | None
     required: bool = False
     declared: bool = True
-    known: tuple[str, ...] = ()
 
 
 def field(type_: Type, name: str) -> Found:
     """Look a field up in every alternative of an object type."""
-    branches = [b for b in _branches(type_.schema, type_.root, 0) if _may_be(b, "map")]
+    schema = type_.schema
+    if isinstance(schema, dict) and schema.get("type") == "object" and SPECIAL.isdisjoint(schema):
+        return _in_branch(schema, type_.root, name)
+    branches = _objects(type_)
     if type_.is_dyn and (not branches or type_.schema is True):
         return Found(DYN, declared=False)
     looked = [_in_branch(schema, root, name) for schema, root in branches]
-    known = tuple(dict.fromkeys(n for schema, _ in branches for n in _names(schema)))
+    if len(looked) == 1:
+        return looked[0]
     types = [one.type for one in looked if one.type is not None]
     if not types:
-        return Found(None, known=known)
+        return _NONE
     required = all(one.type is not None and one.required for one in looked)
-    return Found(union(*types), required, any(one.declared for one in looked), known)
+    return Found(union(*types), required, any(one.declared for one in looked))
+
+
+def known_names(type_: Type) -> tuple[str, ...]:
+    """Return the names of the fields that the schemas of an object type declare."""
+    names = (name for schema, _ in _objects(type_) for name in _properties(schema))
+    return tuple(dict.fromkeys(names))
+
+
+def _objects(type_: Type) -> list[Branch]:
+    return [b for b in _branches(type_.schema, type_.root, 0) if _may_be(b, "map")]
 
 
 def entries(type_: Type) -> Type:
@@ -77,7 +96,7 @@ def element(type_: Type, index: int | None = None) -> Type:
 
 def least_items(type_: Type) -> int:
     """Return how many elements every list of the type has."""
-    branches = [s for s, r in _branches(type_.schema, type_.root, 0) if _may_be((s, r), "list")]
+    branches = [b[0] for b in _branches(type_.schema, type_.root, 0) if _may_be(b, "list")]
     return min((_number(schema, "minItems") or 0 for schema in branches), default=0)
 
 
@@ -103,14 +122,13 @@ def keys(type_: Type) -> Type:
     return STRING
 
 
-Branch = tuple[Schema, Schema]
-
-
 def _branches(schema: Schema, root: Schema, depth: int) -> list[Branch]:
     """Return the plain schemas, without anyOf, oneOf, allOf and $ref, that make up a schema."""
     schema, root = resolve(schema, root)
-    if not isinstance(schema, dict) or depth > MAX_REFERENCES:
+    if not isinstance(schema, dict) or COMPOUND.isdisjoint(schema):
         return [(schema, root)] if schema is not False else []
+    if depth > MAX_REFERENCES:
+        return [(True, True)]
     for key in ("anyOf", "oneOf"):
         if isinstance(options := schema.get(key), list):
             rest: JsonObject = {k: v for k, v in schema.items() if k != key}
@@ -138,8 +156,12 @@ def _merged(parts: list[Schema], root: Schema, depth: int) -> list[Branch]:
     for part in parts:
         found = _branches(part, root, depth + 1)
         merged = [
-            (_both(a, b), r if b_root is root else b_root) for a, r in merged for b, b_root in found
+            (_both(a, b), a_root if b_root is root else b_root)
+            for a, a_root in merged
+            for b, b_root in found
         ]
+        if len(merged) > _MAX_BRANCHES:
+            return [(True, True)]
     return merged
 
 
@@ -172,14 +194,14 @@ def _in_branch(schema: Schema, root: Schema, name: str) -> Found:
         return Found(literal(known[name], kind_of(known[name])), True) if name in known else _NONE
     if name in (properties := _properties(schema)):
         declared = of_schema(_schema(properties[name]), root)
-        return Found(declared, name in _required(schema)) if declared.kinds else _NONE
+        return Found(declared, _requires(schema, name)) if declared.kinds else _NONE
     if (pattern := _by_pattern(schema, name)) is not None:
-        return Found(of_schema(pattern, root), name in _required(schema))
+        return Found(of_schema(pattern, root), _requires(schema, name))
     if _is_closed(schema):
         return _NONE
     rest = _schema(schema.get("additionalProperties", True))
     declares = rest is not True or not properties
-    return Found(of_schema(rest, root), name in _required(schema), declares)
+    return Found(of_schema(rest, root), _requires(schema, name), declares)
 
 
 _NONE = Found(None)
@@ -226,13 +248,14 @@ def _properties(schema: Schema) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _names(schema: Schema) -> tuple[str, ...]:
-    return tuple(_properties(schema))
-
-
 def _required(schema: JsonObject) -> list[str]:
     found = schema.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def _requires(schema: JsonObject, name: str) -> bool:
+    found = schema.get("required")
+    return isinstance(found, list) and name in found
 
 
 def _number(schema: Schema, key: str) -> int | None:

@@ -190,16 +190,15 @@ class Inference:
     def operand(self, node: Node) -> Typed:
         """Infer what a field is read of; the read itself is recorded for the longest path."""
         if isinstance(node, Var):
-            return node, self._narrowed(Chain((node.name,), ()), self._root(node))
+            found = self._root(node)
+            return node, self._narrowed(Chain((node.name,), ()), found) if found.nullable else found
         inner = step_of(node)
-        if inner is None or chain_of(node) is None:
-            return self.visit(node)
-        return self.step(node, *inner[:2], record=False)
+        return self.step(node, *inner[:2], record=False) if inner else self.visit(node)
 
     def step(self, node: Node, of: Node, name: str, *, record: bool = True) -> Typed:
         """Infer the read of one field, optional or not."""
         lowered, owner = self.operand(of)
-        chain = chain_of(node)
+        chain = chain_of(node) if record or not self.facts.is_empty else None
         if record and chain is not None:
             self.read(node, chain)
         written = _with_owner(node, lowered)
@@ -271,7 +270,7 @@ class Inference:
             a = self.boolean(left)
         with self.under(assume(left, truth)):
             b = self.boolean(right)
-        return replace(node, args=(a, b)), BOOL
+        return Call(node.function, (a, b), None, node.at), BOOL
 
     def boolean(self, node: Node) -> Node:
         """Infer what must be true or false."""
@@ -411,8 +410,8 @@ def _is_optional(node: Node) -> bool:
 
 def _with_owner(node: Node, owner: Node) -> Node:
     if isinstance(node, Select):
-        return replace(node, of=owner)
-    if isinstance(node, Call):
+        return node if node.of is owner else replace(node, of=owner)
+    if isinstance(node, Call) and node.args[0] is not owner:
         return replace(node, args=(owner, *node.args[1:]))
     return node
 

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     |(?P<mark>&&|\|\||==|!=|<=|>=|\.\?|\[\?|(?s:.))''',
     re.VERBOSE,
 )
+_SKIPPED = frozenset({"space", "comment"})
 _OPEN = {"(": ")", "[": "]", "[?": "]", "{": "}"}
 
 
@@ -45,7 +46,13 @@ def scan(text: str, at: int = 0) -> Iterator[Token]:
 
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` without spaces and comments."""
-    return tuple(token for token in scan(text) if token.kind not in {"space", "comment"})
+    return tuple(
+        [
+            Token(match.lastgroup or "mark", match.group(), match.start())
+            for match in _TOKEN.finditer(text)
+            if match.lastgroup not in _SKIPPED
+        ]
+    )
 
 
 def pairs(found: Sequence[Token]) -> dict[int, int]:

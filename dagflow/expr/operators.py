@@ -64,9 +64,13 @@ def _operands(walk: Walk, node: Call) -> tuple[Call, list[Type]]:
     visited = [walk.visit(operand) for operand in node.operands]
     written = [operand for operand, _ in visited]
     types = [found for _, found in visited]
+    return _rewritten(node, written), types
+
+
+def _rewritten(node: Call, operands: list[Node]) -> Call:
     if node.on is None:
-        return replace(node, args=tuple(written)), types
-    return replace(node, on=written[0], args=tuple(written[1:])), types
+        return Call(node.function, tuple(operands), None, node.at)
+    return Call(node.function, tuple(operands[1:]), operands[0], node.at)
 
 
 def _fits_form(node: Call) -> bool:
@@ -212,9 +216,7 @@ def _in_doubles(node: Call, types: list[Type], chosen: list[Overload]) -> Call:
         only_double = all(o.params[position] == "double" for o in chosen)
         if only_double and found.kinds & {"int", "number"}:
             operands[position] = _doubled(operands[position])
-    if node.on is None:
-        return replace(node, args=tuple(operands))
-    return replace(node, on=operands[0], args=tuple(operands[1:]))
+    return _rewritten(node, operands)
 
 
 def _doubled(node: Node) -> Node:

@@ -31,18 +31,20 @@ def program_of(node: Node) -> library.Program:
 
 def run(node: Node, data: Mapping[str, JsonValue]) -> JsonValue:
     """Evaluate over values that were checked; raises `FailedError` on any failure."""
+    return run_program(program_of(node), data)
+
+
+def run_program(program: library.Program, data: Mapping[str, JsonValue]) -> JsonValue:
+    """Do what `run` does with a program at hand."""
     try:
-        value = program_of(node).eval(data=data)
-        return _result(value)
+        value = program.eval(data=data)
+        plain = value.plain_value()
     except RuntimeError as error:
         raise FailedError(translated(str(error))) from None
-
-
-def _result(value: library.CelValue) -> JsonValue:
-    try:
-        plain = value.plain_value()
     except TypeError:
         raise FailedError("the result is an optional value; open it with `.orValue(…)`") from None
+    if isinstance(plain, bool):
+        return plain
     if isinstance(plain, str) and value.type().name() == "ERROR":
         raise FailedError(translated(plain))
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dagflow.core.errors import BugError
 from dagflow.expr.ast import Call, Node, Select, Var, chain_of, children
-from dagflow.expr.fields import Found, field
+from dagflow.expr.fields import Found, field, known_names
 from dagflow.expr.problem import closest, listed, nearest
 from dagflow.expr.types import DYN, Type
 from dagflow.expr.walking import Walk
@@ -33,19 +33,19 @@ def look_up(walk: Walk, node: Node, of: Node, owner: Type, name: str) -> Reading
         return None
     found = field(owner, name)
     if found.type is None:
-        _no_field(walk, node, of, found, name)
+        _no_field(walk, node, of, owner, name)
         return None
     if not owner.is_dyn and len(owner.kinds) > 1:
         walk.warn(node, f"{walk.shown(of)} may be {owner.words()}, and only an object has fields")
-    return Reading(found.type, _absence(found, name))
+    return Reading(found.type, _absence(owner, found, name))
 
 
-def _absence(found: Found, name: str) -> str:
+def _absence(owner: Type, found: Found, name: str) -> str:
     if found.required:
         return ""
     if found.declared:
         return f"{name!r} is optional in its schema"
-    return f"its schema doesn't declare {name!r}{nearest(name, found.known)}"
+    return f"its schema doesn't declare {name!r}{nearest(name, known_names(owner))}"
 
 
 def _not_an_object(walk: Walk, node: Node, of: Node, owner: Type, name: str) -> None:
@@ -63,34 +63,33 @@ def _name_only(node: Node, name: str) -> Node:
     return replace(node, at=(node.at[1] - len(name), node.at[1]))
 
 
-def _no_field(walk: Walk, node: Node, of: Node, found: Found, name: str) -> None:
-    if (hyphenated := _hyphenated(walk, node, found.known)) is not None:
+def _no_field(walk: Walk, node: Node, of: Node, owner: Type, name: str) -> None:
+    known = known_names(owner)
+    if (hyphenated := _hyphenated(walk, node, known)) is not None:
         report_hyphen(walk, node, hyphenated)
         return
     if isinstance(of, Var) and (what := _CONTAINERS.get(of.name)):
-        _no_declared(walk, node, what, found, name)
+        _no_declared(walk, node, what, known, name)
         return
-    near = nearest(name, found.known)
-    help_ = "" if near else _output_field(walk, of, name) or _its_fields(found)
+    near = nearest(name, known)
+    help_ = "" if near else _output_field(walk, of, name) or _its_fields(known)
     message = f"{walk.shown(of)} has no field {name!r}{near}"
-    fix = _fix(node, name, found.known)
+    fix = _fix(node, name, known)
     walk.fail("expression-type", _name_only(node, name), message, help_, fix)
 
 
-def _no_declared(walk: Walk, node: Node, what: str, found: Found, name: str) -> None:
+def _no_declared(walk: Walk, node: Node, what: str, known: tuple[str, ...], name: str) -> None:
     where = "declared" if what == "secret" else "named"
     message = f"no {what} is {where} {name!r}{' here' if what == 'step' else ''}"
-    help_ = f"there is {listed(found.known, last='and')}" if found.known else f"there is no {what}"
-    near = nearest(name, found.known)
-    fix = _fix(node, name, found.known)
+    help_ = f"there is {listed(known, last='and')}" if known else f"there is no {what}"
+    near = nearest(name, known)
+    fix = _fix(node, name, known)
     place = _name_only(node, name)
     walk.fail("unknown-name", place, message + near, "" if near else help_, fix)
 
 
-def _its_fields(found: Found) -> str:
-    return (
-        f"its fields are {listed(found.known, last='and')}" if found.known else "it has no fields"
-    )
+def _its_fields(known: tuple[str, ...]) -> str:
+    return f"its fields are {listed(known, last='and')}" if known else "it has no fields"
 
 
 def _output_field(walk: Walk, of: Node, name: str) -> str:
@@ -130,7 +129,7 @@ def subtracted_name(walk: Walk, node: Call) -> tuple[Node, str] | None:
     if not isinstance(leftmost, Var) or leftmost.name in walk.names():
         return None
     owner = walk.operand(left.of)[1]
-    name = None if owner.failed else _hyphenated(walk, left, field(owner, left.field).known)
+    name = None if owner.failed else _hyphenated(walk, left, known_names(owner))
     return (left, name) if name else None
 
 

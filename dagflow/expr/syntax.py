@@ -69,11 +69,18 @@ def _parsed(text: str) -> Node:
 def _check_text(text: str) -> None:
     if not text.strip():
         _refuse("expression-type", "the expression is empty", 0, len(text))
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    if "\0" in text or not _encodes(text):
         _refuse("expression-type", "the expression holds a character CEL can't", 0, len(text))
     if (size := len(text.encode())) > MAX_BYTES:
         message = f"the expression is {size} bytes long, {MAX_BYTES} are allowed"
         _refuse("expression-cost", message, 0, len(text), "split it over transform steps")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        return bool(text.isascii() or text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _refuse(kind: ProblemKind, message: str, start: int, length: int, help_: str = "") -> None:
@@ -138,10 +145,11 @@ class _Text:
 
     def place(self, position: int, *parts: At) -> At:
         """Return the stretch of the node at `position` whose sub-expressions lie at `parts`."""
-        own = self._own(position)
-        start = min([own[0], *(part[0] for part in parts if part != (0, 0))])
-        end = max([own[1], *(part[1] for part in parts)])
-        return self._balanced(start, end)
+        start, end = self._own(position)
+        for first, last in parts:
+            if last:
+                start, end = min(start, first), max(end, last)
+        return self._balanced(start, end) if self._brackets else (start, end)
 
     def _own(self, position: int) -> At:
         index = self._index.get(position)
@@ -177,66 +185,86 @@ class _Reader:
     text: _Text
     places: dict[int, int]
 
-    def node(self, expr: wire.Wire) -> Node:
-        position = self.places.get(expr.number(2), 0)
-        kind = next((number for number in expr.fields if number != _ID), _CONST)
-        part = expr.message(kind) or wire.Wire()
+    def node(self, data: bytes) -> Node:
+        number, kind, body = 0, _CONST, b""
+        for field, value in wire.fields(data):
+            if field == _ID:
+                number = wire.as_int(value)
+            else:
+                kind, body = field, wire.as_bytes(value)
+        position = self.places.get(number, 0)
+        part = wire.fields(body)
         if kind == _CONST:
             return _constant(part, self.text.place(position))
         if kind == _IDENT:
-            return Var(part.text(1), self.text.place(position))
+            return Var(wire.as_bytes(part[0][1]).decode(), self.text.place(position))
         return _READERS[kind](self, part, position)
 
-    def _list(self, part: wire.Wire, position: int) -> Node:
-        items = tuple(self.node(item) for item in part.messages(1))
+    def _list(self, part: list[wire.Field], position: int) -> Node:
+        items = tuple(self.node(item) for item in wire.messages(part, 1))
         at = self.text.place(position, *(item.at for item in items))
-        return ListOf(items, part.numbers(2), at)
+        return ListOf(items, _packed(part), at)
 
-    def _select(self, part: wire.Wire, position: int) -> Node:
-        of = self.node(part.message(1) or wire.Wire())
-        test = bool(part.number(3))
-        return Select(of, part.text(2), test, self.text.place(position, of.at))
+    def _select(self, part: list[wire.Field], position: int) -> Node:
+        found = dict(part)
+        of = self.node(wire.as_bytes(found.get(1, b"")))
+        name = wire.as_bytes(found.get(2, b"")).decode()
+        return Select(of, name, 3 in found, self.text.place(position, of.at))  # noqa: PLR2004
 
-    def _call(self, part: wire.Wire, position: int) -> Node:
-        args = tuple(self.node(arg) for arg in part.messages(3))
-        target = part.message(1)
-        on = self.node(target) if target is not None else None
-        name = part.text(2)
+    def _call(self, part: list[wire.Field], position: int) -> Node:
+        args = tuple([self.node(arg) for arg in wire.messages(part, 3)])
+        found = dict(part)
+        on = self.node(wire.as_bytes(found[1])) if 1 in found else None
+        name = wire.as_bytes(found.get(2, b"")).decode()
         parts = [arg.at for arg in args] + ([on.at] if on else [])
         at = self.text.place(position, *parts)
         if isinstance(on, Var) and on.name in NAMESPACES:
             return Call(f"{on.name}.{name}", args, None, at)
         return Call(name, args, on, at)
 
-    def _map(self, part: wire.Wire, position: int) -> Node:
-        if part.text(1):
+    def _map(self, part: list[wire.Field], position: int) -> Node:
+        if name := wire.message(part, 1).decode():
             start, end = self.text.place(position)
-            message = f"messages such as {part.text(1)!r} can't be made here"
+            message = f"messages such as {name!r} can't be made here"
             help_ = "write a map, such as {'a': 1}"
             raise Refused(Problem("expression-type", message, start, end - start, help_))
-        found = part.messages(2)
-        entries = tuple((self._part(entry, 3), self._part(entry, 4)) for entry in found)
-        optional = tuple(i for i, entry in enumerate(found) if entry.number(5))
+        found = [wire.fields(entry) for entry in wire.messages(part, 2)]
+        entries = tuple(
+            (self.node(wire.message(e, 3)), self.node(wire.message(e, 4))) for e in found
+        )
+        optional = tuple(i for i, entry in enumerate(found) if any(n == 5 for n, _ in entry))  # noqa: PLR2004
         return MapOf(entries, optional, self.text.place(position))
 
-    def _part(self, message: wire.Wire, number: int) -> Node:
-        return self.node(message.message(number) or wire.Wire())
-
-    def _fold(self, part: wire.Wire, position: int) -> Node:
-        name, accu = part.text(1), part.text(3)
+    def _fold(self, part: list[wire.Field], position: int) -> Node:
+        name, accu = (wire.message(part, number).decode() for number in (1, 3))
         if name == "#unused":
-            value, body = self._part(part, 4), self._part(part, 7)
+            value, body = self.node(wire.message(part, 4)), self.node(wire.message(part, 7))
             return Let(accu, value, body, self.text.place(position, value.at))
-        over, step = self._part(part, 2), self._part(part, 6)
-        start, go_on = self._part(part, 4), self._part(part, 5)
+        over, start, go_on, step = (self.node(wire.message(part, n)) for n in (2, 4, 5, 6))
         at = self.text.place(position, over.at)
         if not isinstance(step, Call):
             raise Refused(Problem("expression-type", "this macro is not known", at[0], 0))
         return _loop(name, over, (start, go_on, step), at)
 
 
+def _packed(part: list[wire.Field]) -> tuple[int, ...]:
+    """Return the indices of a list's optional elements, however they are packed."""
+    found: list[int] = []
+    for number, value in part:
+        if number != 2:  # noqa: PLR2004
+            continue
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            index, at = wire.read_varint(value, at)
+            found.append(index)
+    return tuple(found)
+
+
 _ID, _CONST, _IDENT = 2, 3, 4
-_READERS: dict[int, Callable[[_Reader, wire.Wire, int], Node]] = {
+_READERS: dict[int, Callable[[_Reader, list[wire.Field], int], Node]] = {
     5: _Reader._select,  # noqa: SLF001  # the table of the class just above
     6: _Reader._call,  # noqa: SLF001
     7: _Reader._list,  # noqa: SLF001
@@ -265,17 +293,16 @@ def _args(node: Node) -> tuple[Node, ...]:
     return node.args if isinstance(node, Call) else ()
 
 
-def _constant(part: wire.Wire, at: At) -> Const:
-    number = next(iter(part.fields), 1)
-    if number == 2:  # noqa: PLR2004  # numbers of the message's fields
-        return Const("bool", bool(part.number(2)), at)
-    if number in {3, 4}:
-        value = part.number(number)
-        return Const("int", value, at) if number == 3 else Const("uint", value % (1 << 64), at)  # noqa: PLR2004
+def _constant(part: list[wire.Field], at: At) -> Const:
+    number, value = part[-1] if part else (1, 0)
+    if isinstance(value, int):
+        if number == 2:  # noqa: PLR2004  # the numbers of the message's fields
+            return Const("bool", bool(value), at)
+        if number == 3:  # noqa: PLR2004
+            return Const("int", wire.signed(value), at)
+        return Const("uint", value, at) if number == 4 else Const("null", None, at)  # noqa: PLR2004
     if number == 5:  # noqa: PLR2004
-        return Const("double", wire.as_double(part.data(5)), at)
+        return Const("double", wire.as_double(value), at)
     if number == 6:  # noqa: PLR2004
-        return Const("string", part.text(6), at)
-    if number == 7:  # noqa: PLR2004
-        return Const("bytes", part.data(7), at)
-    return Const("null", None, at)
+        return Const("string", value.decode(), at)
+    return Const("bytes", value, at)

@@ -14,6 +14,10 @@ from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
 MAX_REFERENCES = 32
 
+COMPOUND = frozenset({"$ref", "anyOf", "oneOf", "allOf", "const", "enum"})
+"""Keywords that say more of a value's kind than its `type` does."""
+
+SPECIAL = COMPOUND | {"$defs", "definitions"}
 JSON_KINDS = frozenset({"null", "bool", "int", "number", "double", "uint", "string", "list", "map"})
 NUMERIC = frozenset({"int", "uint", "double", "number"})
 _KINDS = {
@@ -25,6 +29,8 @@ _KINDS = {
     "array": "list",
     "object": "map",
 }
+_ALONE = {word: frozenset({kind}) for word, kind in _KINDS.items()}
+_ANY = frozenset({"dyn"})
 _WORDS = {
     "null": "null",
     "bool": "a boolean",
@@ -137,6 +143,10 @@ def list_of(element: Type, least: int = 0, most: int | None = None) -> Type:
 def of_schema(schema: Schema, root: Schema | None = None) -> Type:
     """Return the type of values that a schema admits."""
     root = schema if root is None else root
+    if isinstance(schema, dict) and isinstance(kind := schema.get("type"), str):
+        alone = _ALONE.get(kind)
+        if alone and SPECIAL.isdisjoint(schema):
+            return Type(schema, root, alone)
     schema, root = resolve(schema, root)
     return Type(schema, root, _tidy(_kinds_of(schema, root, 0)))
 
@@ -188,7 +198,9 @@ def _kinds_of(schema: JsonValue, root: Schema, depth: int) -> frozenset[str]:
     if schema is False:
         return frozenset()
     if not isinstance(schema, dict) or depth > MAX_REFERENCES:
-        return frozenset({"dyn"})
+        return _ANY
+    if isinstance(kind := schema.get("type"), str) and COMPOUND.isdisjoint(schema):
+        return _ALONE.get(kind, _ANY)
     return reduce(_both, _said(schema, root, depth), frozenset({"dyn"}))
 
 

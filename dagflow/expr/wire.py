@@ -7,8 +7,7 @@ them would cost 50 ms at start-up. Field numbers are those of cel-spec's `syntax
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from dagflow.core.errors import BugError
@@ -16,75 +15,32 @@ from dagflow.core.errors import BugError
 TYPE_URL = "type.googleapis.com/cel.expr.ParsedExpr"
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
-Raw: TypeAlias = "int | bytes"
+Field: TypeAlias = "tuple[int, int | bytes]"
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """One decoded message: its fields by number, each with every value it was given."""
-
-    fields: dict[int, list[Raw]] = field(default_factory=dict)
-
-    def message(self, number: int) -> Wire | None:
-        """Return a nested message, or None where it is absent."""
-        found = self.fields.get(number)
-        return decode(_as_bytes(found[-1])) if found else None
-
-    def messages(self, number: int) -> tuple[Wire, ...]:
-        """Return a repeated nested message."""
-        return tuple(decode(_as_bytes(item)) for item in self.fields.get(number, ()))
-
-    def text(self, number: int) -> str:
-        """Return a string field, "" where it is absent."""
-        return self.data(number).decode()
-
-    def data(self, number: int) -> bytes:
-        """Return a bytes field, empty where it is absent."""
-        found = self.fields.get(number)
-        return _as_bytes(found[-1]) if found else b""
-
-    def number(self, number: int) -> int:
-        """Return an int64 field, 0 where it is absent."""
-        found = self.fields.get(number)
-        value = found[-1] if found else 0
-        if not isinstance(value, int):
-            raise BugError("a message of the CEL library could not be read")
-        return value - (1 << 64) if value >= 1 << 63 else value
-
-    def numbers(self, number: int) -> tuple[int, ...]:
-        """Return a repeated integer field, packed or not."""
-        found: list[int] = []
-        for item in self.fields.get(number, ()):
-            found.extend([item] if isinstance(item, int) else _unpacked(item))
-        return tuple(found)
-
-
-def decode(data: bytes) -> Wire:
-    """Split one message into its fields."""
-    fields: dict[int, list[Raw]] = {}
+def fields(data: bytes) -> list[Field]:
+    """Split one message into its fields, in their order."""
+    found: list[Field] = []
     at, end = 0, len(data)
     while at < end:
         tag = data[at]  # every field number here is below 16, so a tag is one byte
-        value: Raw
         if tag & 7 == _BYTES:
-            length, at = _varint(data, at + 1)
-            value = data[at : at + length]
+            length, at = read_varint(data, at + 1)
+            found.append((tag >> 3, data[at : at + length]))
             at += length
         elif tag & 7 == _VARINT:
-            value, at = _varint(data, at + 1)
+            value, at = read_varint(data, at + 1)
+            found.append((tag >> 3, value))
+        elif tag & 7 == _FIXED64:
+            found.append((tag >> 3, data[at + 1 : at + 9]))
+            at += 9
         else:
-            value, at = data[at + 1 : at + 9], at + 9
-            _check_fixed(tag)
-        fields.setdefault(tag >> 3, []).append(value)
-    return Wire(fields)
+            raise BugError(f"a message of the CEL library has the unknown tag {tag}")
+    return found
 
 
-def _check_fixed(tag: int) -> None:
-    if tag & 7 != _FIXED64 or tag > 0x7F:  # noqa: PLR2004
-        raise BugError(f"a message of the CEL library has the unknown tag {tag}")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Read an unsigned integer; return it and the offset after it."""
     byte = data[at]
     if byte < 0x80:  # noqa: PLR2004  # the top bit says that more follows
         return byte, at + 1
@@ -98,17 +54,33 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _unpacked(data: bytes) -> Iterator[int]:
-    at = 0
-    while at < len(data):
-        value, at = _varint(data, at)
-        yield value
+def signed(value: int) -> int:
+    """Return a 64-bit integer with its sign."""
+    return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _as_bytes(value: Raw) -> bytes:
+def as_bytes(value: int | bytes) -> bytes:
+    """Return a field that must be bytes, a string or a message."""
     if isinstance(value, bytes):
         return value
     raise BugError("a message of the CEL library could not be read")
+
+
+def as_int(value: int | bytes) -> int:
+    """Return a field that must be a number."""
+    if isinstance(value, int):
+        return value
+    raise BugError("a message of the CEL library could not be read")
+
+
+def message(found: list[Field], number: int) -> bytes:
+    """Return the last field of a number, empty where it is absent."""
+    return next((as_bytes(value) for n, value in reversed(found) if n == number), b"")
+
+
+def messages(found: list[Field], number: int) -> list[bytes]:
+    """Return every field of a number."""
+    return [as_bytes(value) for n, value in found if n == number]
 
 
 def varint(value: int) -> bytes:
@@ -157,19 +129,19 @@ def parsed(expression: bytes) -> bytes:
     return text(1, TYPE_URL) + block(2, block(2, expression))
 
 
-def unwrap(serialised: bytes) -> tuple[Wire, dict[int, int]]:
+def unwrap(serialised: bytes) -> tuple[bytes, dict[int, int]]:
     """Return the Expr of a serialised parsed expression, and the place of each node by its id."""
-    outer = decode(serialised)
-    if outer.text(1) != TYPE_URL:
-        raise BugError(f"the CEL library gave a {outer.text(1)!r}")
-    expression = decode(outer.data(2))
-    info = expression.message(3) or Wire()
-    places = dict(_place(_as_bytes(entry)) for entry in info.fields.get(4, ()))
-    return expression.message(2) or Wire(), places
+    outer = fields(serialised)
+    if message(outer, 1) != TYPE_URL.encode():
+        raise BugError(f"the CEL library gave a {message(outer, 1)!r}")
+    expression = fields(message(outer, 2))
+    info = fields(message(expression, 3))
+    places = dict(_place(entry) for entry in messages(info, 4))
+    return message(expression, 2), places
 
 
 def _place(entry: bytes) -> tuple[int, int]:
-    if len(entry) == 4 and max(entry) < 0x80:  # noqa: PLR2004  # the usual entry: 08 id 10 place
+    if len(entry) == 4 and entry[1] < 0x80 and entry[3] < 0x80:  # noqa: PLR2004  # 08 id 10 place
         return entry[1], entry[3]
-    message = decode(entry)
-    return message.number(1), message.number(2)
+    found = dict(fields(entry))
+    return as_int(found.get(1, 0)), as_int(found.get(2, 0))

@@ -43,7 +43,7 @@ def check(bundle: Bundle, *, prune: bool = True) -> Checked:
     start = time.perf_counter()
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
-    compiled = compile_workflow(bundle.source, tools, children=children, prune=prune)
+    compiled = compile_workflow(bundle.source, tools, children=children)
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),

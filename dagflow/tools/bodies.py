@@ -127,7 +127,7 @@ def _part(
 
 
 def _is_bytes(schema: JsonValue, content_type: str) -> bool:
-    if not isinstance(schema, dict) or schema.get("type", "string") not in {"string", "file"}:
+    if not isinstance(schema, dict) or schema.get("type", "string") not in ("string", "file"):
         return False
     if schema.get("format") == "binary" or "contentMediaType" in schema:
         return "contentEncoding" not in schema

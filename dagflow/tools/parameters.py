@@ -13,11 +13,11 @@ from dagflow.tools.refs import OperationRefusedError, child_of
 from dagflow.tools.schemas import SchemaCompiler, clean
 
 PLACES: Final = ("path", "query", "header", "cookie")
-STYLES: Final[Mapping[str, frozenset[str]]] = {
-    "path": frozenset({"simple", "label", "matrix"}),
-    "query": frozenset({"form", "spaceDelimited", "pipeDelimited", "deepObject"}),
-    "header": frozenset({"simple"}),
-    "cookie": frozenset({"form"}),
+STYLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
 }
 DEFAULT_STYLE: Final[Mapping[str, str]] = {
     "path": "simple", "query": "form", "header": "simple", "cookie": "form",

@@ -209,7 +209,9 @@ def _is_names(value: JsonValue) -> bool:
 
 def _is_type(value: JsonValue) -> bool:
     names = value if isinstance(value, list) else [value]
-    return bool(names) and all(name in TYPES or name == "file" for name in names)
+    return bool(names) and all(
+        isinstance(name, str) and (name in TYPES or name == "file") for name in names
+    )
 
 
 def _is_text(value: JsonValue) -> bool:

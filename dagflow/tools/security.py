@@ -44,7 +44,7 @@ def _schemes(resolver: Resolver, requirement: JsonValue) -> Iterator[JsonValue]:
 
 def _wire(name: str, scheme: JsonObject, scopes: JsonValue) -> JsonObject:
     kind = scheme.get("type")
-    if kind == "apiKey" and scheme.get("in") in {"header", "query", "cookie"}:
+    if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie"):
         return {"type": "apiKey", "in": scheme["in"], "name": str(scheme.get("name"))}
     if kind == "http":
         return _http(name, str(scheme.get("scheme", "")).lower())

@@ -22,7 +22,11 @@ STORES: dict[str, Callable[[Path], RunStore]] = {
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 PLAN = sealed(
-    Plan(name="p", version="1", steps=(PlanStep(path="a", kind="transform", action="format", effects="pure"),))
+    Plan(
+        name="p",
+        version="1",
+        steps=(PlanStep(path="a", kind="transform", action="format", effects="pure"),),
+    )
 )
 
 
@@ -35,15 +39,26 @@ class Writer:
     """Makes batches of one run and appends them, as the engine does."""
 
     def __init__(
-        self, store: RunStore, run_id: str = "r1", *, at: datetime = NOW, parent: str = "",
-        inputs: JsonValue = None, workflow: str = "p",
+        self,
+        store: RunStore,
+        run_id: str = "r1",
+        *,
+        at: datetime = NOW,
+        parent: str = "",
+        inputs: JsonValue = None,
+        workflow: str = "p",
     ) -> None:
         self.store = store
         self.at = at
         self.run = Run(id=run_id, plan=PLAN.digest, inputs=inputs, root=run_id)
         self.header = Header(
-            id=run_id, plan=PLAN.digest, workflow=workflow, inputs=inputs, root=run_id,
-            parent=parent, created_at=at,
+            id=run_id,
+            plan=PLAN.digest,
+            workflow=workflow,
+            inputs=inputs,
+            root=run_id,
+            parent=parent,
+            created_at=at,
         )
 
     def create(self, key: IdempotencyKey | None = None, wake_at: datetime | None = None) -> str:
@@ -68,8 +83,12 @@ class Writer:
         return change
 
     def append(
-        self, *changes: Change, expected: int, messages: tuple[Message, ...] = (),
-        settled: tuple[MessageKey, ...] = (), wake_at: datetime | None = None,
+        self,
+        *changes: Change,
+        expected: int,
+        messages: tuple[Message, ...] = (),
+        settled: tuple[MessageKey, ...] = (),
+        wake_at: datetime | None = None,
     ) -> int:
         """Append applied changes."""
         batch = Batch(

@@ -23,7 +23,11 @@ from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import approve, child, foreach, plan, step, wait
 
 CHAIN = plan(step("a"), step("b", "a"), step("c", "b"))
-FAN = plan(step("a"), *(step(f"s{n}", "a") for n in range(50)), step("j", " ".join(f"s{n}" for n in range(50))))
+FAN = plan(
+    step("a"),
+    *(step(f"s{n}", "a") for n in range(50)),
+    step("j", " ".join(f"s{n}" for n in range(50))),
+)
 
 
 async def named(attempt: Attempt, context: StepContext) -> JsonValue:
@@ -161,7 +165,7 @@ async def test_an_attempt_that_takes_too_long_is_stopped(store: RunStore) -> Non
 
     assert run.steps["a"].state == "timed_out"
     assert run.steps["a"].error is not None
-    assert run.steps["a"].error.message == "the attempt took longer than 0.01 s"
+    assert run.steps["a"].error.message == "the attempt took longer than 0.01s"
     assert [attempt.path for attempt in gate.stopped] == ["a"]
 
 
@@ -236,7 +240,9 @@ async def test_a_failed_child_fails_its_step_with_its_class(store: RunStore) -> 
 
     bench = Bench(store)
     async with bench.worker(broken):
-        run = await bench.finish(bench.start(plan(child("call", "", plan(step("x"), name="inner")))))
+        run = await bench.finish(
+            bench.start(plan(child("call", "", plan(step("x"), name="inner"))))
+        )
 
     assert run.steps["call"].error is not None
     assert run.steps["call"].error.error_class == "oom"
@@ -305,8 +311,8 @@ async def test_secrets_are_resolved_for_the_work_and_masked_in_what_is_recorded(
     assert run.steps["a"].output == {"said": "key ***"}
     assert run.steps["b"].error is not None
     assert run.steps["b"].error.message == "refused: key ***"
-    assert all("s3cr3t" not in repr(event) async for event in watcher)
-    assert all("s3cr3t" not in repr(event) for event in store.events("r1"))
+    assert not [event async for event in watcher if "s3cr3t" in repr(event)]
+    assert not [event for event in store.events("r1") if "s3cr3t" in repr(event)]
 
 
 async def test_a_missing_secret_fails_the_step_and_says_which(store: RunStore) -> None:

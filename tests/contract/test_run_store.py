@@ -15,7 +15,15 @@ from dagflow.core.errors import (
 )
 from dagflow.core.run import RunState, StepFailure
 from dagflow.store.base import RunStore
-from dagflow.store.rows import Batch, IdempotencyKey, Lease, Message, MessageKey, Registered, RunQuery
+from dagflow.store.rows import (
+    Batch,
+    IdempotencyKey,
+    Lease,
+    Message,
+    MessageKey,
+    Registered,
+    RunQuery,
+)
 from tests.contract.stores import NOW, PLAN, Writer, after
 
 BIG = 7615917337495251231
@@ -66,9 +74,7 @@ def test_second_writer_is_refused_and_nothing_is_written(store: RunStore, writer
     key = MessageKey("r1", "dispatch", "b")
 
     with pytest.raises(VersionConflictError, match="at version 2, not 1"):
-        late.append(
-            late.stepped("b", "ready"), expected=1, messages=(Message(key=key, body={}),)
-        )
+        late.append(late.stepped("b", "ready"), expected=1, messages=(Message(key=key, body={}),))
 
     assert len(store.load("r1").changes) == 2
     assert [step.path for step in store.steps("r1")] == ["a"]
@@ -133,9 +139,7 @@ def test_a_key_used_for_something_else_is_refused(store: RunStore) -> None:
 def test_the_row_of_a_run_follows_its_changes(store: RunStore, writer: Writer) -> None:
     failure = StepFailure(error_class="http_5xx", message="no", attempt=2, retry_after=1.5)
     writer.append(
-        writer.moved(
-            RunState.FAILED, finished_at=after(9), error=failure, outputs={"n": BIG}
-        ),
+        writer.moved(RunState.FAILED, finished_at=after(9), error=failure, outputs={"n": BIG}),
         expected=1,
     )
 
@@ -152,8 +156,14 @@ def test_the_row_of_a_step_follows_its_changes(store: RunStore, writer: Writer) 
     failure = StepFailure(error_class="timeout", message="slow", attempt=1)
     writer.append(
         writer.stepped(
-            "loop[3].a", "waiting(backoff)", attempt=1, token=1, due=after(2), error=failure,
-            ready_at=NOW, started_at=after(1),
+            "loop[3].a",
+            "waiting(backoff)",
+            attempt=1,
+            token=1,
+            due=after(2),
+            error=failure,
+            ready_at=NOW,
+            started_at=after(1),
         ),
         expected=1,
     )
@@ -161,7 +171,12 @@ def test_the_row_of_a_step_follows_its_changes(store: RunStore, writer: Writer) 
     (row,) = store.steps("r1")
 
     assert (row.path, row.state, row.attempt, row.token) == ("loop[3].a", "waiting(backoff)", 1, 1)
-    assert (row.ready_at, row.started_at, row.due, row.lease_until) == (NOW, after(1), after(2), None)
+    assert (row.ready_at, row.started_at, row.due, row.lease_until) == (
+        NOW,
+        after(1),
+        after(2),
+        None,
+    )
     assert row.error == failure
 
 
@@ -322,14 +337,16 @@ def test_an_approval_is_listed_while_it_waits_and_kept_when_it_is_decided(
     store: RunStore, writer: Writer
 ) -> None:
     writer.append(
-        writer.stepped("page", "ready", input={"body": {"message": "Page?"}}, data={"arguments": "h"}),
+        writer.stepped(
+            "page", "ready", input={"body": {"message": "Page?"}}, data={"arguments": "h"}
+        ),
         writer.stepped("page", "waiting(approval)", due=after(600)),
         expected=1,
     )
 
     (asked,) = store.approvals()
     assert (asked.run_id, asked.path, asked.state) == ("r1", "page", "waiting")
-    assert asked.body == {"input": {"body": {"message": "Page?"}}, "data": {"arguments": "h"}}
+    assert asked.body == {"input": {"body": {"message": "Page?"}}, "data": {"hash": "h"}}
     assert (asked.asked_at, asked.expires_at) == (NOW, after(600))
     assert store.approvals(run_id="r2") == ()
 
@@ -345,8 +362,13 @@ def test_an_unknown_approval_is_not_found(store: RunStore) -> None:
 
 def _registered(version: str, **fields: object) -> Registered:
     made = Registered(
-        name="p", version=version, plan=PLAN.digest, source_name="p.yaml", source="name: p",
-        report={"n": BIG}, registered_at=NOW,
+        name="p",
+        version=version,
+        plan=PLAN.digest,
+        source_name="p.yaml",
+        source="name: p",
+        report={"n": BIG},
+        registered_at=NOW,
     )
     return replace(made, **fields)
 

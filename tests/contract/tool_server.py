@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ Reply = Callable[[Received], Answer]
 
 
 @contextmanager
-def serving(reply: Reply | None = None) -> Iterator[Server]:
+def serving(reply: Reply | None = None, *, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Serve on a free loopback port; `hold` set lets held answers go (see `held`)."""
     received: list[Received] = []
     answer = reply or (lambda _: Answer())
@@ -84,6 +85,9 @@ def serving(reply: Reply | None = None) -> Iterator[Server]:
         setattr(Handler, f"do_{method}", Handler.handle_any)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = True
+    httpd.handle_error = lambda *_: None  # a client that goes away is no news
+    if tls is not None:
+        httpd.socket = tls.wrap_socket(httpd.socket, server_side=True)
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     port = httpd.server_address[1]

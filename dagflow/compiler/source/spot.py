@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from dagflow.compiler.source.problems import SHAPE, STRICT, Problems, under
 from dagflow.core.findings import Fix, Related
@@ -37,8 +37,7 @@ class Context:
     broken: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """The place of one value.
 
     `label` is its key, for messages; `span` where that key is; `doc` what it is for; `above` the
@@ -66,7 +65,7 @@ class Spot:
 
     def about(self, doc: str) -> Spot:
         """Return the same place with other words for what it is for."""
-        return replace(self, doc=doc)
+        return self._replace(doc=doc)
 
     def child(self, key: object, label: str, span: Span, doc: str = "") -> Spot:
         """Return the place of the value under `key`."""
@@ -77,11 +76,11 @@ class Spot:
 
     def inside(self, level: Level) -> Spot:
         """Return the same place with one more enclosing mapping."""
-        return replace(self, above=(*self.above, level))
+        return self._replace(above=(*self.above, level))
 
-    def step(self, path: str, names: tuple[tuple[str, Span], ...]) -> Spot:
+    def step(self, path: str, names: tuple[tuple[str, Span], ...], noun: str = "") -> Spot:
         """Return the same place as part of a step."""
-        return replace(self, path=path, names=names)
+        return self._replace(path=path, names=names, noun=noun)
 
     def bad(
         self,

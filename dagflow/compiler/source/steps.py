@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from dagflow.compiler.source.bodies import DEMANDS, handlers, positive
@@ -57,7 +56,7 @@ def read_block(node: Node, spot: Spot) -> tuple[Step, ...] | Bad:
     for key, value in node.entries:
         label = str(key.value)
         path = f"{spot.path}.{label}" if spot.path else label
-        inner = replace(spot.child(key.value, label, key.span, HELP).step(path, names), noun="step")
+        inner = spot.child(key.value, label, key.span, HELP).step(path, names, "step")
         step = _named_step(key, value, inner, twins, nested=bool(spot.path))
         if not isinstance(step, Bad):
             steps.append(step)

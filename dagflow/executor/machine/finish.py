@@ -105,7 +105,7 @@ def _line_up(draft: Draft) -> str | None:
                 before="pending",
                 after="pending",
                 at=draft.now,
-                set={"data": {"next": following}},
+                set={"data": {"then": following}},
             )
         )
     return paths[0] if paths else None
@@ -118,7 +118,7 @@ def undo(draft: Draft, path: str) -> None:
 
 def undone(draft: Draft, path: str) -> None:
     """Go on after a compensation, however it ended."""
-    following = draft.record(path).data.get("next")
+    following = draft.record(path).data.get("then")
     if following is None:
         _begin_finally(draft)
     else:

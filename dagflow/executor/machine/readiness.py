@@ -84,7 +84,7 @@ def _make_ready(draft: Draft, path: str, site: Site, scope: Scope, seen: JsonObj
         error = raised
     data = draft.record(path).data
     if seen or data:
-        kept = {name: value for name, value in data.items() if name == "next"}
+        kept = {name: value for name, value in data.items() if name == "then"}
         fields["data"] = {**kept, "seen": seen} if seen else kept
     deadline = _deadline(site)
     if deadline is not None:

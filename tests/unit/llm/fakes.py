@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from dagflow.core.values import JsonObject
@@ -123,3 +123,10 @@ async def gathered(stream: AsyncGenerator[ChatChunk, None]) -> list[ChatChunk]:
 def text_of(chunks: list[ChatChunk]) -> str:
     """Return the text of chunks."""
     return "".join(chunk.text for chunk in chunks)
+
+
+async def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something that another thread or process does has come to pass."""
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110  # nobody there could set an event
+            await asyncio.sleep(0.002)

@@ -158,8 +158,8 @@ def described(value: JsonValue) -> Schema:
     if isinstance(value, str):
         return {"type": "string", "maxLength": max(len(value), 1)}
     if isinstance(value, list):
-        return {"type": "array", "prefixItems": [described(item) for item in value], "items": False,
-                "maxItems": len(value)}  # fmt: skip
+        heads = {"prefixItems": [described(item) for item in value]} if value else {}
+        return {"type": "array", **heads, "items": False, "maxItems": len(value)}  # fmt: skip
     assert isinstance(value, dict)
     return {"type": "object", "properties": {key: described(item) for key, item in value.items()}}
 

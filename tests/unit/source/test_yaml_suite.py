@@ -16,15 +16,15 @@ PAGE = REPOSITORY / "docs" / "yaml.md"
 
 
 def same(ours: object, theirs: object) -> bool:
-    """Compare as JSON does: 1 and 1.0 are one number, true is none, and order in objects is free."""
+    """Compare as JSON does: 1 and 1.0 are one number, true is none, keys have no order."""
     if isinstance(ours, bool) or isinstance(theirs, bool):
         return ours is theirs
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in ours)
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    numbers = (int, float)
-    return (type(ours) is type(theirs) or isinstance(ours, numbers) and isinstance(theirs, numbers)) and ours == theirs
+    both_numbers = isinstance(ours, int | float) and isinstance(theirs, int | float)
+    return (type(ours) is type(theirs) or both_numbers) and ours == theirs
 
 
 def verdict(case: Case) -> str:

@@ -94,10 +94,12 @@ def test_opening_a_database_does_not_load_alembic(tmp_path: Path) -> None:
 def test_every_table_can_be_made_on_postgresql(table: sa.Table) -> None:
     text = str(sa.schema.CreateTable(table).compile(dialect=postgresql.dialect()))
 
-    assert f'CREATE TABLE {table.name}' in text or f'CREATE TABLE "{table.name}"' in text
+    assert f"CREATE TABLE {table.name}" in text or f'CREATE TABLE "{table.name}"' in text
 
 
-def _open(url: str, start: multiprocessing.synchronize.Event, done: multiprocessing.Queue[str]) -> None:
+def _open(
+    url: str, start: multiprocessing.synchronize.Event, done: multiprocessing.Queue[str]
+) -> None:
     start.wait(10)
     try:
         opened(url).close()

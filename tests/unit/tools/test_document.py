@@ -371,8 +371,10 @@ def test_a_path_item_may_be_a_reference_and_one_that_leads_nowhere_harms_no_othe
 
     assert list(made.operations) == ["t.GET /a", "t.GET /c"]
     assert [problem.message for problem in made.problems] == [
-        "the path '/b' was left out: $ref '#/components/pathItems/B' points nowhere:"
-        " there is no 'B'",
+        (
+            "the path '/b' was left out: $ref '#/components/pathItems/B' points nowhere:"
+            " there is no 'B'"
+        ),
         "the path 'd' does not begin with a slash",
     ]
 

@@ -29,7 +29,8 @@ def model_schema(checks: Checks) -> Iterator[Violation]:
           tag:
             llm: {prompt: Name three colours.}
             output:
-              colours: {type: array, items: {enum: [red, green, blue]}, maxItems: 3, uniqueItems: true}  # DF801: `uniqueItems` can't…
+              colours:
+                {type: array, items: {enum: [r, g, b]}, maxItems: 3, uniqueItems: true}  # DF801: …
         outputs:
           colours: ${{ steps.tag.output.colours }}
 
@@ -41,7 +42,7 @@ def model_schema(checks: Checks) -> Iterator[Violation]:
           tag:
             llm: {prompt: Name three colours.}
             output:
-              colours: {type: array, items: {enum: [red, green, blue]}, maxItems: 3}
+              colours: {type: array, items: {enum: [r, g, b]}, maxItems: 3}
         outputs:
           colours: ${{ steps.tag.output.colours }}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.musts import certain_steps
 from dagflow.compiler.defaults import MAX_TOKENS
 from dagflow.compiler.model import StepFacts
+from dagflow.compiler.musts import certain_steps
 from dagflow.compiler.rule import Checks, Violation, rule
 from dagflow.core.findings import Severity
 

@@ -56,5 +56,7 @@ def secret_flow(checks: Checks) -> Iterator[Violation]:
                 message = "a credential can only hold `${{ secrets.<NAME> }}`"
                 yield Violation(span=span, message=message, path=pointer)
         if not found:
-            message = "the credential is written in the file; name a secret: `${{ secrets.<NAME> }}`"
+            message = (
+                "the credential is written in the file; name a secret: `${{ secrets.<NAME> }}`"
+            )
             yield Violation(span=node.span, message=message, path=pointer)

@@ -12,27 +12,34 @@ from dagflow.core.findings import Severity
 def expression_cost(checks: Checks) -> Iterator[Violation]:
     """An expression could take more loop turns or more memory than any may.
 
-    Expressions run inside the engine, so what one of them can cost is bounded before it runs:
-    by the sizes that the schemas allow (`maxItems`, `maxLength`).
+    Expressions run inside the engine, so what one of them can cost is bounded before it runs. What
+    depends on the size of its inputs is bounded when these are known; here it is too much for
+    any.
 
     Bad:
 
         dagflow: 1
-        name: pairs
-        inputs: {words: {type: array, items: {type: string}, maxItems: 1000}}
+        name: crack
+        inputs: {code: integer}
         steps:
-          all: {transform: 'inputs.words.map(a, inputs.words.map(b, a == b))'}  # DF202: 
+          found:
+            transform: |
+              [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].exists(a,  // # DF202: evaluating this takes up to…
+              [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].exists(b,
+              [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].exists(c,
+              [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].exists(d,
+                inputs.code == a * 1000 + b * 100 + c * 10 + d))))
         outputs:
-          table: ${{ steps.all.output }}
+          found: ${{ steps.found.output }}
 
     Good:
 
         dagflow: 1
-        name: pairs
-        inputs: {words: {type: array, items: {type: string}, maxItems: 40}}
+        name: crack
+        inputs: {code: integer}
         steps:
-          all: {transform: 'inputs.words.map(a, inputs.words.map(b, a == b))'}
+          found: {transform: inputs.code >= 0 && inputs.code <= 9999}
         outputs:
-          table: ${{ steps.all.output }}
+          found: ${{ steps.found.output }}
     """
     yield from checks.faults("expression-cost")

@@ -20,7 +20,7 @@ def partial_operation(checks: Checks) -> Iterator[Violation]:
         name: share
         inputs: {whole: integer, parts: integer}
         steps:
-          part: {transform: inputs.whole / inputs.parts}  # DF206: `inputs.whole / inputs.parts` may fail…
+          part: {transform: inputs.whole / inputs.parts}  # DF206: `inputs.whole / inputs.parts`…
         outputs:
           part: ${{ steps.part.output }}
 

@@ -26,7 +26,7 @@ def wiring_type(checks: Checks) -> Iterator[Violation]:
             python: |
               def main(text):
                   return text.upper()
-            with: {txt: "${{ inputs.word }}", text: "${{ inputs.word }}"}  # DF203: `main` has no parameter 'txt'…
+            with: {text: "${{ inputs.word }}", by: 2}  # DF203: `main` has no parameter 'by'…
             output: string
         outputs:
           loud: ${{ steps.up.output }}
