@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks import floors
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
-from benchmarks.measure import RESULTS, Bar, figures, medians, save, show
+from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show
 
 ROUNDS = 7
 COMMIT = "floor: one commit, SQLAlchemy Core, WAL FULL"
@@ -28,8 +28,8 @@ def main() -> None:
             CHAIN: embedded(folder, chain_of(STEPS), STEPS),
             FAN: embedded(folder, fan_of(WIDE), WIDE + 2),
         }
-        values = medians(rounds, ROUNDS)
-    lines = figures(values, dict.fromkeys(values, "ms"), BARS)
+        taken = interleaved(rounds, ROUNDS)
+    lines = figures(taken, "ms", BARS)
     show(lines)
     print(f"written to {save(lines)}")
 

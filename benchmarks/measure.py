@@ -17,7 +17,7 @@ Round: TypeAlias = Callable[[], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One line of the table. `ratio` is value / value of `against`; `bar` the most it may be.
+    """One line of the table. `ratio` compares with `against`; `bar` is the most it may be.
 
     Where `bar` is None nothing is asked of the figure, and `holds` is None.
     """
@@ -40,31 +40,37 @@ class Bar:
     most: float
 
 
-def medians(rounds: Mapping[str, Round], count: int) -> dict[str, float]:
-    """Return each subject's median over `count` interleaved rounds, after one to warm up."""
+def interleaved(rounds: Mapping[str, Round], count: int) -> dict[str, list[float]]:
+    """Return each subject's values over `count` interleaved rounds, after one to warm up."""
     taken: dict[str, list[float]] = {name: [] for name in rounds}
     for number in range(count + 1):
         for name, once in rounds.items():
-            seconds = once()
+            value = once()
             if number:
-                taken[name].append(seconds)
-    return {name: statistics.median(values) for name, values in taken.items()}
+                taken[name].append(value)
+    return taken
 
 
-def figures(values: Mapping[str, float], units: Mapping[str, str], bars: list[Bar]) -> list[Figure]:
-    """Return a line for each value, and one for each further bar of a subject."""
+def figures(taken: Mapping[str, list[float]], unit: str, bars: list[Bar]) -> list[Figure]:
+    """Return a line for each subject (its median), or one for each of its bars.
+
+    A ratio is the median of the rounds' ratios: both sides of one were measured within seconds,
+    so a disk that is slow for a while is slow for both.
+    """
     lines = []
-    for name, value in values.items():
-        mine = [bar for bar in bars if bar.subject == name and bar.against in values]
+    for name, values in taken.items():
+        median = statistics.median(values)
+        mine = [bar for bar in bars if bar.subject == name and bar.against in taken]
         if not mine:
-            lines.append(Figure(name=name, value=value, unit=units[name]))
+            lines.append(Figure(name=name, value=median, unit=unit))
         for bar in mine:
-            ratio = value / values[bar.against]
+            others = taken[bar.against]
+            ratio = statistics.median(a / b for a, b in zip(values, others, strict=True))
             lines.append(
                 Figure(
                     name=name,
-                    value=value,
-                    unit=units[name],
+                    value=median,
+                    unit=unit,
                     against=bar.against,
                     ratio=ratio,
                     bar=bar.most,

@@ -119,10 +119,10 @@ async def require(plan: Plan, settings: Settings) -> None:
 
         await open_cage(unsafe=settings.unsafe_no_sandbox)
     if "llm" in kinds and any(_is_local(route) for route in plan.models.values()):
-        from dagflow.llm.installed import check_libraries, model_file
+        from dagflow.llm.installed import DEFAULT_MODEL, check_libraries, model_file
 
         check_libraries()
-        model_file()
+        model_file(DEFAULT_MODEL)
     missing = [name for name in plan.secrets if name not in settings.secrets]
     if missing:
         raise UsageError(

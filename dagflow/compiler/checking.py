@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from dagflow.compiler.lengths import text_schema
 from dagflow.compiler.mentions import Mention, mentions
 from dagflow.compiler.model import Fault, Read, Typed
 from dagflow.compiler.outputs import TEXT, closed
@@ -167,7 +168,8 @@ def _evaluated(
     if failed:
         return None
     if as_text:
-        return Typed(value=Joined(tuple(parts)), schema=TEXT, node=node, checked=tuple(found))
+        schema = text_schema(pieces, tuple(each.result for each in found))
+        return Typed(value=Joined(tuple(parts)), schema=schema, node=node, checked=tuple(found))
     only = parts[0]
     assert isinstance(only, Expression)
     return Typed(value=Evaluated(only), schema=found[0].result, node=node, checked=tuple(found))

@@ -51,9 +51,7 @@ def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
         yield Trouble(field="", message=message, help="raise `max_tokens`, or tighten the bounds")
 
 
-def _walk(
-    schema: JsonValue, root: Schema, field: str, at: str, depth: int
-) -> Iterator[Trouble]:
+def _walk(schema: JsonValue, root: Schema, field: str, at: str, depth: int) -> Iterator[Trouble]:
     if not isinstance(schema, dict):
         if schema is True and depth:
             yield _loose(field, at)
@@ -128,9 +126,7 @@ def _is_short(schema: JsonObject) -> bool:
     return "maxLength" in schema or schema.get("format") in BOUNDED_FORMATS
 
 
-def _inside(
-    schema: JsonObject, root: Schema, field: str, at: str, depth: int
-) -> Iterator[Trouble]:
+def _inside(schema: JsonObject, root: Schema, field: str, at: str, depth: int) -> Iterator[Trouble]:
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         path = f"{at}.{name}" if at else name

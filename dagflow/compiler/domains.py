@@ -25,7 +25,7 @@ _SIMPLE: Final = frozenset({"type", "enum", "const", "minimum", "maximum", "excl
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Comparison:
     """A comparison of a term with a constant; for "in" and "not in" with a list of them."""
 
     operator: Operator
@@ -85,7 +85,7 @@ NONE: Final = Values(some=False)
 UNKNOWN: Final = Values(some=True)
 
 
-def values(schema: Schema, tests: Sequence[Test]) -> Values:
+def values(schema: Schema, tests: Sequence[Comparison]) -> Values:
     """Return what a term of this schema can be when it passes all the tests."""
     listed = _listed(schema, tests)
     if listed is not None:
@@ -96,7 +96,7 @@ def values(schema: Schema, tests: Sequence[Test]) -> Values:
     return _within(schema, interval, tests)
 
 
-def _passes(value: JsonValue, tests: Sequence[Test]) -> bool:
+def _passes(value: JsonValue, tests: Sequence[Comparison]) -> bool:
     return all(test.accepts(value) for test in tests)
 
 
@@ -111,7 +111,7 @@ def _first(schema: Schema, found: Iterable[JsonValue]) -> Values:
 _NO_VALUE: Final = object()
 
 
-def _listed(schema: Schema, tests: Sequence[Test]) -> list[JsonValue] | None:
+def _listed(schema: Schema, tests: Sequence[Comparison]) -> list[JsonValue] | None:
     """Return a list that holds every possible value, where one is named."""
     for test in tests:
         if test.operator == "==":
@@ -168,11 +168,11 @@ def _is_simple(schema: Schema) -> bool:
     return schema is True or (isinstance(schema, dict) and set(schema) <= _SIMPLE)
 
 
-def _bounds(schema: Schema) -> Iterator[Test]:
+def _bounds(schema: Schema) -> Iterator[Comparison]:
     if isinstance(schema, dict):
         for key, operator in _BOUNDS:
             if _is_number(schema.get(key)):
-                yield Test(operator, schema[key])
+                yield Comparison(operator, schema[key])
 
 
 _BOUNDS: Final[tuple[tuple[str, Operator], ...]] = (
@@ -192,11 +192,11 @@ class _Interval:
     whole: bool
 
 
-def _interval(schema: Schema, tests: Sequence[Test]) -> _Interval | None:
+def _interval(schema: Schema, tests: Sequence[Comparison]) -> _Interval | None:
     """Return the interval of a term that some test or its schema says is a number."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     limits = [test for test in tests if test.operator[0] in "<>" and _is_number(test.value)]
-    if not limits and kind not in {"integer", "number"}:
+    if not limits and kind not in ("integer", "number"):
         return None
     low: Number = -math.inf
     high: Number = math.inf
@@ -211,7 +211,7 @@ def _interval(schema: Schema, tests: Sequence[Test]) -> _Interval | None:
     return _Interval(low, high, low_open, high_open, kind == "integer")
 
 
-def _within(schema: Schema, interval: _Interval, tests: Sequence[Test]) -> Values:
+def _within(schema: Schema, interval: _Interval, tests: Sequence[Comparison]) -> Values:
     if any(test.operator[0] in "<>" and not _is_number(test.value) for test in tests):
         return NONE  # compared in order with a number and with something else
     if interval.whole:
@@ -226,7 +226,7 @@ def _within(schema: Schema, interval: _Interval, tests: Sequence[Test]) -> Value
     return found if found.some else UNKNOWN
 
 
-def _whole(schema: Schema, interval: _Interval, tests: Sequence[Test]) -> Values:
+def _whole(schema: Schema, interval: _Interval, tests: Sequence[Comparison]) -> Values:
     low, high = interval.low, interval.high
     if math.isfinite(low):
         low = math.floor(low) + 1 if interval.low_open else math.ceil(low)
@@ -263,7 +263,7 @@ def _between(interval: _Interval) -> Iterator[JsonValue]:
         yield from range(32)
 
 
-def _other(schema: Schema, tests: Sequence[Test]) -> Values:
+def _other(schema: Schema, tests: Sequence[Comparison]) -> Values:
     """Return an example of a term without end of values, where a text is one."""
     if isinstance(schema, dict) and schema.get("type") == "string" and _is_simple(schema):
         names = ("other", *(f"other{number}" for number in range(1, 64)))

@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
-from dagflow.compiler.domains import Operator, Test, Values, values
+from dagflow.compiler.domains import Comparison, Operator, Values, values
 from dagflow.compiler.edges import sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.core.steps.switch import Switch
@@ -45,11 +45,11 @@ class Claim:
 
     key: bytes
     path: tuple[str, ...] | None
-    test: Test
+    test: Comparison
 
     def denied(self) -> Claim:
         """Return the claim that the test fails."""
-        return replace(self, test=Test(_DENIED[self.test.operator], self.test.value))
+        return replace(self, test=Comparison(_DENIED[self.test.operator], self.test.value))
 
 
 Way: TypeAlias = tuple[Claim, ...]
@@ -87,7 +87,7 @@ def truth(node: Node) -> bool | None:
             one, two = literal(left), literal(right)
             if one is None or two is None or _kind(one[0]) != _kind(two[0]):
                 return None
-            return Test(_OPERATORS[name], two[0]).accepts(one[0])
+            return Comparison(_OPERATORS[name], two[0]).accepts(one[0])
     return None
 
 
@@ -225,17 +225,17 @@ def _claim(node: Node) -> Claim:
         case Call(function=name, args=(left, right)) if name in _OPERATORS:
             constant_right, constant_left = literal(right), literal(left)
             if constant_right is not None:
-                return _test_of(left, Test(_OPERATORS[name], constant_right[0]))
+                return _test_of(left, Comparison(_OPERATORS[name], constant_right[0]))
             if constant_left is not None:
-                return _test_of(right, Test(_FLIPPED[name], constant_left[0]))
+                return _test_of(right, Comparison(_FLIPPED[name], constant_left[0]))
         case Call(function="@in", args=(left, right)):
             listed = literal(right)
             if listed is not None and isinstance(listed[0], list):
-                return _test_of(left, Test("in", listed[0]))
-    return _test_of(node, Test("==", True))
+                return _test_of(left, Comparison("in", listed[0]))
+    return _test_of(node, Comparison("==", True))
 
 
-def _test_of(term: Node, test: Test) -> Claim:
+def _test_of(term: Node, test: Comparison) -> Claim:
     while isinstance(term, Call) and term.function == "double" and len(term.args) == 1:
         term = term.args[0]
     return Claim(canonical(_without_places(to_json(term))), path_of(term), test)

@@ -131,7 +131,10 @@ def _blocks(typist: Typist) -> Mapping[str, Block]:
 
 
 def _whole(typist: Typist, site: Site) -> StepFacts:
-    """Add to a composite's reads those that its inner steps make of steps outside it."""
+    """Add to a composite's reads those that its inner steps make of steps outside it.
+
+    Its own reads of inner steps (`collect`, `until`) stay: they happen when those have ended.
+    """
     facts = typist.facts[site.path]
     if site.path not in typist.grounds or site.path == "finally":
         return facts
@@ -143,8 +146,7 @@ def _whole(typist: Typist, site: Site) -> StepFacts:
         for read in other.reads
         if not read.step.startswith(inside)
     )
-    own = tuple(read for read in facts.reads if not read.step.startswith(inside))
-    return replace(facts, reads=own + inner)
+    return replace(facts, reads=facts.reads + inner)
 
 
 def _workflow_sight(typist: Typist) -> Sight:

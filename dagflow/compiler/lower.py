@@ -140,9 +140,7 @@ def _steps(model: Model, pruned: Pruned, block: str) -> tuple[PlanStep, ...]:
     )
 
 
-def _step(
-    model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFacts
-) -> PlanStep:
+def _step(model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFacts) -> PlanStep:
     """Return one step of the plan; a compensation stands in no graph."""
     step, workflow = facts.step, model.workflow
     of_kind = lowered_body(model, facts)

@@ -14,6 +14,7 @@ from dagflow.compiler.conditions import (
     ALWAYS,
     cannot_start,
     denied,
+    either,
     joined,
     may_start,
     one_of,
@@ -122,16 +123,28 @@ def _waits_for(facts: StepFacts) -> tuple[str, ...]:
 
 
 def _may_time_out(model: Model) -> frozenset[str]:
-    """Return the steps that a time bound of their own, or of something inside them, can end."""
+    """Return the steps that a time bound of their own, or of something inside them, can end.
+
+    Compensations and all of `finally` end when `cleanup` runs out of time.
+    """
     found: set[str] = set()
-    for facts in model.steps():
-        for each in (facts, facts.compensate):
-            if each is not None and _is_timed(model, each):
-                found.add(each.path)
+    for path, block in model.blocks.items():
+        late = _is_cleanup(model, path)
+        for facts in block.steps:
+            if late or _is_timed(model, facts):
+                found.add(facts.path)
+            if facts.compensate is not None:
+                found.add(facts.compensate.path)
     for path in inside_out(model.blocks):
         if path not in TOPS and any(step.path in found for step in model.blocks[path].steps):
             found.add(path)
     return frozenset(found)
+
+
+def _is_cleanup(model: Model, block: str | None) -> bool:
+    while block is not None and block != "finally":
+        block = model.blocks[block].parent
+    return block == "finally"
 
 
 def _is_timed(model: Model, facts: StepFacts) -> bool:
@@ -201,10 +214,8 @@ def _from_running(nature: _Nature) -> Iterator[tuple[str, str, str]]:
         yield "running", "succeeded", ALWAYS
     if nature.retry.attempts > 1:
         yield "running", "waiting(backoff)", _retried(nature.retry)
-    if not nature.in_engine:
-        yield "running", "ready", LEASE_LOST
-    elif nature.retry.attempts > 1:
-        yield "running", "ready", _retried(nature.retry)
+    if not nature.in_engine or nature.retry.attempts > 1:
+        yield "running", "ready", _again(nature)
     for reason in nature.waits_for:
         yield "running", f"waiting({reason})", ALWAYS
 
@@ -231,10 +242,9 @@ def _from_waiting(nature: _Nature, here: str) -> Iterator[tuple[str, str, str]]:
     if nature.times_out:
         yield here, "timed_out", TIME_IS_UP
     if here == "waiting(child)":
-        again = _retried(nature.retry) if nature.retry.attempts > 1 else LEASE_LOST
-        yield here, "ready", again
+        yield here, "ready", _again(nature)
         if nature.retry.attempts > 1:
-            yield here, "waiting(backoff)", again
+            yield here, "waiting(backoff)", _retried(nature.retry)
 
 
 def _failing(nature: _Nature, here: str) -> str:
@@ -252,6 +262,11 @@ def _from_unknown(nature: _Nature) -> Iterator[tuple[str, str, str]]:
     yield here, "cancelled", ALWAYS
     if nature.times_out:
         yield here, "timed_out", TIME_IS_UP
+
+
+def _again(nature: _Nature) -> str:
+    """Return the condition of another attempt at once: a lost lease, or a retry without delay."""
+    return either((LEASE_LOST, *([_retried(nature.retry)] if nature.retry.attempts > 1 else [])))
 
 
 def _retried(retry: RetryPolicy) -> str:

@@ -12,7 +12,7 @@ from dagflow.core.plan import Expression, Plan, Value
 from dagflow.core.source import Span
 from dagflow.core.steps.kind import Effects
 from dagflow.core.tool import Operation, ToolCatalog
-from dagflow.core.values import Schema
+from dagflow.core.values import JsonValue, Schema
 from dagflow.core.workflow import Step, Workflow
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class Fault:
     help: str = ""
     severity: Literal["error", "warning", "note"] | None = None
     fixes: tuple[Fix, ...] = ()
+    witness: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""Names that stand outside expressions: steps to wait for or go to, models, triggers' inputs."""
+"""Names outside expressions: steps to wait for or go to, models, schemes, triggers' inputs."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
-from dagflow.compiler.composites import followers
 from dagflow.compiler.edges import branch_targets, gotos
 from dagflow.compiler.model import Block, Model, StepFacts
 from dagflow.compiler.resolve import child_key, nearest
@@ -13,8 +13,7 @@ from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node
 from dagflow.core.source import At
 from dagflow.core.steps.llm import Llm
-
-__all__ = ["followers", "misplaced_steps", "unknown_models", "unknown_steps", "unknown_triggers"]
+from dagflow.core.tool import Tool
 
 
 def step_names(facts: StepFacts) -> Iterator[At[str]]:
@@ -59,8 +58,6 @@ def _unknown_child(model: Model, facts: StepFacts) -> Iterator[Violation]:
 
 def calls_itself(model: Model, facts: StepFacts) -> bool:
     """Tell whether a `workflow` step names the very file it stands in."""
-    import posixpath
-
     file = facts.step.body.file
     if file is None:
         return facts.step.body.name is not None and (
@@ -111,6 +108,30 @@ def unknown_models(model: Model) -> Iterator[Violation]:
                 f"no model is named {name.value!r}{nearest(name.value, known or ('default',))}"
             )
             yield Violation(span=name.span, message=message, path=facts.pointer, step=facts.path)
+
+
+def unknown_schemes(model: Model) -> Iterator[Violation]:
+    """Yield the credentials for security schemes that a tool's document does not have."""
+    for name, reference in model.workflow.tools:
+        tool = model.catalog.tools.get(name.value)
+        if tool is None or not isinstance(reference.auth, MappingNode):
+            continue
+        known = tuple(dict.fromkeys(_schemes(tool)))
+        for key, _ in reference.auth.entries:
+            scheme = str(key.value)
+            if scheme not in known:
+                hint = nearest(scheme, known) or (f"; it has {', '.join(known)}" if known else "")
+                message = f"tool {name.value!r} has no security scheme {scheme!r}{hint}"
+                yield Violation(span=key.span, message=message, path=f"/tools/{name.value}/auth")
+
+
+def _schemes(tool: Tool) -> Iterator[str]:
+    for operation in tool.operations.values():
+        alternatives = operation.wire.get("security")
+        for schemes in alternatives if isinstance(alternatives, list) else ():
+            for scheme in schemes if isinstance(schemes, list) else ():
+                if isinstance(scheme, dict):
+                    yield str(scheme.get("scheme"))
 
 
 def unknown_triggers(model: Model) -> Iterator[Violation]:

@@ -93,6 +93,7 @@ def _violation(fault: Fault) -> Violation:
         step=fault.step,
         help=fault.help,
         fixes=fault.fixes,
+        witness=fault.witness,
         severity=Severity(fault.severity) if fault.severity else None,
     )
 

@@ -14,7 +14,7 @@ from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Sequence as SequenceNode
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
-from dagflow.expr.assign import misfit
+from dagflow.expr import misfit, witness
 
 _OBJECT_KEYS: Final = frozenset(
     {
@@ -30,12 +30,16 @@ _MAX_REFS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """One piece that does not fit; below "error", one that only a run can tell about."""
+    """One piece that does not fit; below "error", one that only a run can tell about.
+
+    `witness` is a value that shows it: `{"value": …}`.
+    """
 
     span: Span
     message: str
     level: Literal["error", "warning", "note"] = "error"
     help: str = ""
+    witness: JsonValue = None
 
 
 def wire(typed: Typed, wanted: Schema, what: str = "") -> Iterator[Mismatch]:
@@ -123,10 +127,22 @@ def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mis
     else:
         message = f"{_subject(what)}{misfit(typed.schema, whole)}"
     if verdict == "clash" or "const" in _keys(typed.schema):
-        yield Mismatch(span=typed.span, message=message)
+        yield Mismatch(span=typed.span, message=message, witness=_shown(typed.schema, whole))
         return
     help_ = "it is checked at run time; bound what is given, or test it first"
-    yield Mismatch(span=typed.span, message=message, level="warning", help=help_)
+    yield Mismatch(
+        span=typed.span,
+        message=message,
+        level="warning",
+        help=help_,
+        witness=_shown(typed.schema, whole),
+    )
+
+
+def _shown(given: Schema, wanted: Schema) -> JsonValue:
+    """Return `{"value": …}` with a value that is given and not taken, None where none was found."""
+    found = witness(given, wanted)
+    return None if found is None else {"value": found.value}
 
 
 def _keys(schema: Schema) -> frozenset[str]:

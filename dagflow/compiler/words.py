@@ -13,7 +13,7 @@ _BOUNDS: Final = (
     ("exclusiveMinimum", "above {}"),
     ("exclusiveMaximum", "below {}"),
     ("multipleOf", "a multiple of {}"),
-    ("minLength", "of {} characters or more"),
+    ("minLength", "with {} characters or more"),
     ("maxLength", "of at most {} characters"),
     ("minItems", "with {} items or more"),
     ("maxItems", "with at most {} items"),
@@ -59,7 +59,7 @@ def _typed(schema: JsonObject) -> str:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     words = " or ".join(_kind(str(one), schema) for one in kinds if one is not None)
-    bounds = [text.format(shown(schema[key])) for key, text in _BOUNDS if key in schema]
+    bounds = [text.format(shown(schema[key])) for key, text in _BOUNDS if schema.get(key)]
     return " ".join((words or "any value", *bounds))
 
 

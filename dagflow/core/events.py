@@ -130,7 +130,7 @@ def _read_json(value: JsonValue, at: str) -> JsonValue:
 def _read_state(value: JsonValue, at: str) -> str:
     if value not in STATES:
         raise ValueRefusedError(at, f"{value!r} is no state of a step")
-    return cast("str", value)
+    return value
 
 
 def _read_run_state(value: JsonValue, at: str) -> RunState:

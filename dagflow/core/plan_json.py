@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -18,7 +18,7 @@ from dagflow.core.plan import PLAN_VERSION, Plan
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 
 Encode: TypeAlias = Callable[[Any], JsonValue]
-Decode: TypeAlias = Callable[[JsonValue, str], Any]
+Decode: TypeAlias = Callable[[JsonValue], Any]
 
 
 class _Json:
@@ -43,6 +43,15 @@ class _Schema(_Json):
 
 
 _NAMES: Mapping[str, type] = {"JsonValue": _Json, "JsonObject": _Object, "Schema": _Schema}
+
+
+class _Misfit(Exception):  # noqa: N818  # carries a reason outwards; never leaves the module
+    """A value that is no part of a plan; each container adds the key on the way out."""
+
+    def __init__(self, reason: str, key: object = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.keys = [] if key is None else [key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,10 @@ def from_json(value: JsonValue) -> Plan:
             f"the plan has version {version}, and this dagflow reads version {PLAN_VERSION}",
             remedy="compile the workflow again with this dagflow",
         )
-    return cast("Plan", _codec(Plan).decode(value, ""))
+    try:
+        return cast("Plan", _codec(Plan).decode(value))
+    except _Misfit as error:
+        raise _wrong("".join(f"/{key}" for key in reversed(error.keys)), error.reason) from None
 
 
 def _digest(plan: JsonObject) -> str:
@@ -126,9 +138,9 @@ def _scalar(kind: Any) -> _Codec:
     def takes(value: JsonValue) -> bool:
         return type(value) in accepted
 
-    def decode(value: JsonValue, at: str) -> Any:
+    def decode(value: JsonValue) -> Any:
         if not takes(value):
-            raise _wrong(at, f"expected {words}, got {_shown(value)}")
+            raise _Misfit(f"expected {words}, got {_shown(value)}")
         return float(cast("float", value)) if kind is float else value
 
     encode: Encode = float if kind is float else _same
@@ -139,9 +151,9 @@ def _raw(kind: type[_Json]) -> _Codec:
     def takes(value: JsonValue) -> bool:
         return isinstance(value, kind.accepts)
 
-    def decode(value: JsonValue, at: str) -> Any:
+    def decode(value: JsonValue) -> Any:
         if not takes(value):
-            raise _wrong(at, f"expected {kind.words}, got {_shown(value)}")
+            raise _Misfit(f"expected {kind.words}, got {_shown(value)}")
         return value
 
     return _Codec(_same, decode, takes, kind.words)
@@ -152,18 +164,26 @@ def _record(cls: type[Any]) -> _Codec:
     parts = {item.name.rstrip("_"): (item.name, _later(hints[item.name])) for item in fields(cls)}
     is_plan = cls is Plan
 
-    def encode(value: Any) -> JsonValue:
-        return {key: part().encode(getattr(value, name)) for key, (name, part) in parts.items()}
+    encoders: list[tuple[str, str, Encode]] = []
 
-    def decode(value: JsonValue, at: str) -> Any:
-        found = _entries(value, at, parts)
-        built = cls(
-            **{
-                name: part().decode(found[key], f"{at}/{key}")
-                for key, (name, part) in parts.items()
-            }
-        )
-        return sealed(built) if is_plan else built
+    def encode(value: Any) -> JsonValue:
+        if not encoders:
+            encoders.extend((key, name, part().encode) for key, (name, part) in parts.items())
+        return {
+            key: getattr(value, name) if write is _same else write(getattr(value, name))
+            for key, name, write in encoders
+        }
+
+    def decode(value: JsonValue) -> Any:
+        found = _entries(value, parts)
+        made: dict[str, Any] = {}
+        for key, (name, part) in parts.items():
+            try:
+                made[name] = part().decode(found[key])
+            except _Misfit as error:
+                error.keys.append(key)
+                raise
+        return sealed(cls(**made)) if is_plan else cls(**made)
 
     def takes(value: JsonValue) -> bool:
         return isinstance(value, dict) and value.keys() == parts.keys()
@@ -172,41 +192,52 @@ def _record(cls: type[Any]) -> _Codec:
     return _Codec(encode, decode, takes, words)
 
 
-def _entries(value: JsonValue, at: str, parts: Mapping[str, object]) -> JsonObject:
+def _entries(value: JsonValue, parts: Mapping[str, object]) -> JsonObject:
     if not isinstance(value, dict):
-        raise _wrong(at, f"expected an object, got {_shown(value)}")
+        raise _Misfit(f"expected an object, got {_shown(value)}")
+    if value.keys() == parts.keys():
+        return value
     unknown = next((key for key in value if key not in parts), None)
     if unknown is not None:
-        raise _wrong(f"{at}/{unknown}", "the key is unknown")
-    missing = next((key for key in parts if key not in value), None)
-    if missing is not None:
-        raise _wrong(at, f"the key {missing!r} is missing")
-    return value
+        raise _Misfit("the key is unknown", unknown)
+    missing = next(key for key in parts if key not in value)
+    raise _Misfit(f"the key {missing!r} is missing")
 
 
 def _later(kind: Any) -> Callable[[], _Codec]:
-    # values hold values: a codec is looked up when it is first used
-    return lambda: _codec(kind)
+    """Return what finds a type's codec when it is first used: values hold values."""
+    found: list[_Codec] = []
+
+    def codec() -> _Codec:
+        if not found:
+            found.append(_codec(kind))
+        return found[0]
+
+    return codec
 
 
 def _union(options: tuple[Any, ...]) -> _Codec:
-    def pick(value: JsonValue, at: str) -> _Codec:
-        for option in options:
-            if _codec(option).takes(value):
-                return _codec(option)
-        words = ", or ".join(_codec(option).words for option in options)
-        raise _wrong(at, f"expected {words}, got {_shown(value)}")
+    parts = tuple(_later(option) for option in options)
+    known: dict[Any, _Codec] = {}
+
+    def pick(value: JsonValue) -> _Codec:
+        for part in parts:
+            if part().takes(value):
+                return part()
+        words = ", or ".join(part().words for part in parts)
+        raise _Misfit(f"expected {words}, got {_shown(value)}")
 
     def encode(value: Any) -> JsonValue:
         kind: Any = type(value)
-        option = kind if kind in options else _loose(kind, options)
-        return _codec(option).encode(value)
+        if kind not in known:
+            known[kind] = _codec(kind if kind in options else _loose(kind, options))
+        return known[kind].encode(value)
 
-    def decode(value: JsonValue, at: str) -> Any:
-        return pick(value, at).decode(value, at)
+    def decode(value: JsonValue) -> Any:
+        return pick(value).decode(value)
 
     def takes(value: JsonValue) -> bool:
-        return any(_codec(option).takes(value) for option in options)
+        return any(part().takes(value) for part in parts)
 
     return _Codec(encode, decode, takes, "a value")
 
@@ -223,23 +254,31 @@ def _listed(inner: tuple[Any, ...]) -> _Codec:
     fixed = None if inner[-1] is Ellipsis else tuple(map(_later, inner))
 
     def encode(value: Any) -> JsonValue:
+        if not value:
+            return []
         if fixed is None:
             one = item().encode
             return [one(entry) for entry in value]
         return [part().encode(entry) for part, entry in zip(fixed, value, strict=True)]
 
-    def decode(value: JsonValue, at: str) -> Any:
+    def decode(value: JsonValue) -> Any:
         if not isinstance(value, list):
-            raise _wrong(at, f"expected a list, got {_shown(value)}")
+            raise _Misfit(f"expected a list, got {_shown(value)}")
         if fixed is not None and len(value) != len(fixed):
-            raise _wrong(at, f"expected a list of {len(fixed)}, got {len(value)} items")
+            raise _Misfit(f"expected a list of {len(fixed)}, got {len(value)} items")
         parts = fixed or (item,) * len(value)
-        return tuple(
-            part().decode(entry, f"{at}/{index}")
-            for index, (part, entry) in enumerate(zip(parts, value, strict=True))
-        )
+        return tuple(_items(zip(parts, value, strict=True)))
 
     return _Codec(encode, decode, lambda value: isinstance(value, list), "a list")
+
+
+def _items(entries: Iterable[tuple[Callable[[], _Codec], JsonValue]]) -> Iterator[Any]:
+    for index, (part, entry) in enumerate(entries):
+        try:
+            yield part().decode(entry)
+        except _Misfit as error:
+            error.keys.append(index)
+            raise
 
 
 def _mapped(inner: tuple[Any, ...]) -> _Codec:
@@ -247,12 +286,19 @@ def _mapped(inner: tuple[Any, ...]) -> _Codec:
 
     def encode(value: Any) -> JsonValue:
         one = item().encode
-        return {key: one(entry) for key, entry in value.items()}
+        return dict(value) if one is _same else {key: one(each) for key, each in value.items()}
 
-    def decode(value: JsonValue, at: str) -> Any:
+    def decode(value: JsonValue) -> Any:
         if not isinstance(value, dict):
-            raise _wrong(at, f"expected an object, got {_shown(value)}")
-        return {key: item().decode(entry, f"{at}/{key}") for key, entry in value.items()}
+            raise _Misfit(f"expected an object, got {_shown(value)}")
+        made = {}
+        for key, entry in value.items():
+            try:
+                made[key] = item().decode(entry)
+            except _Misfit as error:
+                error.keys.append(key)
+                raise
+        return made
 
     return _Codec(encode, decode, lambda value: isinstance(value, dict), "an object")
 
@@ -261,9 +307,9 @@ def _chosen(words: tuple[Any, ...]) -> _Codec:
     def takes(value: JsonValue) -> bool:
         return value in words
 
-    def decode(value: JsonValue, at: str) -> Any:
+    def decode(value: JsonValue) -> Any:
         if not takes(value):
-            raise _wrong(at, f"expected one of {', '.join(words)}, got {_shown(value)}")
+            raise _Misfit(f"expected one of {', '.join(words)}, got {_shown(value)}")
         return value
 
     return _Codec(_same, decode, takes, " or ".join(words))

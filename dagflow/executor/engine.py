@@ -18,27 +18,24 @@ from dagflow.core.errors import VersionConflictError
 from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Begin,
-    Change,
     Claim,
     Decision,
     Event,
-    Kill,
     Run,
-    StepChanged,
     Tick,
     WakeAt,
 )
-from dagflow.core.steps import KINDS
 from dagflow.core.values import JsonObject
 from dagflow.executor import faults
-from dagflow.executor.attempts import attempt_of, step_of
+from dagflow.executor.aftermath import Aftermath
+from dagflow.executor.attempts import attempt_of
 from dagflow.executor.children import perform
 from dagflow.executor.decide import decide, next_wake
 from dagflow.executor.dispatch.base import Dispatcher
-from dagflow.executor.held import Held, Turn, begun, bounded, caught_up, claims, folded
+from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims, loaded
 from dagflow.executor.ids import new_run_id
 from dagflow.executor.inputs import accepted
-from dagflow.executor.live.base import LiveBus, Recorded
+from dagflow.executor.live.base import LiveBus
 from dagflow.executor.live.process import ProcessBus
 from dagflow.executor.steps.base import Attempt
 from dagflow.executor.waiters import Waiters
@@ -94,6 +91,7 @@ class Engine:
         self._held: dict[str, Held] = {}
         self._plans: dict[str, Plan] = {}
         self._waiters = Waiters()
+        self._aftermath = Aftermath(dispatcher, self.live, reach)
 
     def submit(
         self,
@@ -111,13 +109,14 @@ class Engine:
         """
         given = accepted(plan, inputs)
         now = self.clock.now()
+        run_id = run_id or self._ids(now)
         header = Header(
-            id=run_id or self._ids(now),
+            id=run_id,
             plan=plan.digest,
             workflow=plan.name,
             workflow_version=plan.version,
             inputs=given,
-            root="",
+            root=run_id,
             created_at=now,
         )
         return self.start(plan, header, key=key, deadline_at=deadline_at)
@@ -165,10 +164,12 @@ class Engine:
         with self._lock:
             while True:
                 held = self._hold(run_id)
+                version = held.run.version
                 try:
                     return self._handle(held, events, claimant, settled)
                 except VersionConflictError:
                     self._held.pop(run_id, None)
+                    self._catch_up(self._hold(run_id), version)
                 except BaseException:
                     self._held.pop(run_id, None)  # it is ahead of what is stored
                     raise
@@ -188,8 +189,16 @@ class Engine:
         with self._lock:
             return self._hold(run_id).plan
 
+    def held(self) -> tuple[str, ...]:
+        """Return the unfinished runs that this process has taken up."""
+        with self._lock:
+            return tuple(self._held)
+
     async def wait(self, run_id: str) -> Run:
-        """Return the run when it is over. A worker of this process must be at work on it."""
+        """Return the run when it is over. A worker of this process must be at work on it.
+
+        Raises what `abandon` was given when the run can't go on.
+        """
         with self._lock:
             run = self._hold(run_id).run
             if run.state.is_final:
@@ -206,27 +215,20 @@ class Engine:
     def refresh(self) -> tuple[str, ...]:
         """Catch up with what other processes stored, and return the runs that they changed."""
         with self._lock:
-            held = {i: h for i, h in self._held.items() if not h.run.state.is_final}
-            stored = self.store.versions(list(held)) if held else {}
-            changed = [i for i, version in stored.items() if version > held[i].run.version]
-            for run_id in changed:
-                news = caught_up(held[run_id], self.store)
-                self._publish(run_id, news.changes, news.seq)
-                self._stop_moved(held[run_id], news.changes)
-                self.resume(run_id)
-            return tuple(changed)
+            stored = self.store.versions(list(self._held)) if self._held else {}
+            held = [self._held[run_id] for run_id in stored]
+            changed = [one for one in held if stored[one.run.id] > one.run.version]
+            for one in changed:
+                version = one.run.version
+                catch_up(one, self.store)
+                self._catch_up(one, version)
+            return tuple(one.run.id for one in changed)
 
     def resume(self, run_id: str) -> None:
         """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
         with self._lock:
             held = self._hold(run_id)
-            for path in list(held.run.active):
-                step = step_of(held.plan, path)
-                if held.run.steps[path].state == "ready" and not KINDS[step.kind].in_engine:
-                    self.dispatcher.ring(run_id, path, step.queue, step.priority)
-            held.wake_at = next_wake(held.plan, held.run)
-            if held.wake_at is not None:
-                self.dispatcher.wake(run_id, held.wake_at)
+            self._aftermath.resume(held)
             if held.run.state.is_final:
                 self._over(held)
 
@@ -244,8 +246,9 @@ class Engine:
         if claimant is not None:
             for claim in claims(turn.bells(), claimant.worker, claimant.until, claimant.slots):
                 self._take(held, turn, claim, now)
-        if turn.changes:
-            held.wake_at = _wake(held, turn, ticked=any(isinstance(e, Tick) for e in events))
+        before = held.wake_at
+        held.wake_at = _wake(held, turn, ticked=any(isinstance(e, Tick) for e in events))
+        if turn.changes or held.wake_at != before:
             batch = turn.batch(held, settled)
             self.reach("before-append")
             seq = self.store.append(batch, expected_version=held.run.version)
@@ -267,35 +270,19 @@ class Engine:
         turn.commands.extend(decision.commands)
 
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
-        """Do what a stored batch asks for. What a crash prevents, recovery finds and does."""
-        run_id = held.run.id
+        """Do what a stored batch asks for."""
         self.reach("after-append")
-        self._publish(run_id, batch.changes, seq)
-        self.reach("before-dispatch")
-        for bell in turn.bells():
-            self.dispatcher.ring(run_id, bell.path, bell.queue, bell.priority)
-        self.reach("after-dispatch")
-        if held.wake_at is not None:
-            self.dispatcher.wake(run_id, held.wake_at)
-        for command in turn.commands:
-            if isinstance(command, Kill):
-                self.dispatcher.stop(run_id, command.path, command.token)
+        self._aftermath.of_turn(held, turn, seq)
         if held.run.state.is_final:
             self._over(held)
         for message in batch.messages:
             perform(self, message)
 
-    def _publish(self, run_id: str, changes: Sequence[Change], seq: int) -> None:
-        if self.live.is_watched(run_id):
-            for number, change in enumerate(changes, start=seq - len(changes) + 1):
-                self.live.publish(Recorded(run_id=run_id, seq=number, change=change))
-
-    def _stop_moved(self, held: Held, changes: Sequence[Change]) -> None:
-        """Stop attempts of this process that another one has ended."""
-        for change in changes:
-            if isinstance(change, StepChanged) and change.before == "running" != change.after:
-                token = held.run.steps[change.path].token
-                self.dispatcher.stop(held.run.id, change.path, token)
+    def _catch_up(self, held: Held, version: int) -> None:
+        """Do what follows from batches that others stored after `version`."""
+        self._aftermath.of_others(held, self.store.load(held.run.id, after=version))
+        if held.run.state.is_final:
+            self._over(held)
 
     def _over(self, held: Held) -> None:
         """Tell who waits for a run that it is over, and hold it no longer."""
@@ -306,9 +293,7 @@ class Engine:
         held = self._held.get(run_id)
         if held is None:
             stored = self.store.load(run_id)
-            plan = self._plan(stored.header.plan)
-            held = Held(header=stored.header, plan=plan, run=folded(stored))
-            held.wake_at = next_wake(plan, held.run)
+            held = loaded(stored, self._plan(stored.header.plan))
             if not held.run.state.is_final:
                 self._held[run_id] = held
         return held

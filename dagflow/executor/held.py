@@ -19,6 +19,7 @@ from dagflow.core.run import (
     StopChild,
 )
 from dagflow.core.values import JsonObject
+from dagflow.executor.decide import next_wake
 from dagflow.store.base import LogStore
 from dagflow.store.rows import Batch, Header, Message, MessageKey, StoredRun
 
@@ -47,13 +48,24 @@ def begun(header: Header) -> Run:
     )
 
 
-def folded(stored: StoredRun) -> Run:
+def loaded(stored: StoredRun, plan: Plan) -> Held:
     """Return a run as its whole log makes it."""
-    run = begun(stored.header)
+    held = Held(header=stored.header, plan=plan, run=begun(stored.header))
+    _fold(held, stored)
+    return held
+
+
+def catch_up(held: Held, store: LogStore) -> None:
+    """Fold in what others have added since."""
+    _fold(held, store.load(held.run.id, after=held.run.version))
+
+
+def _fold(held: Held, stored: StoredRun) -> None:
     for change in stored.changes:
-        run.apply(change)
-    run.version = stored.version
-    return run
+        held.run.apply(change)
+    held.run.version = stored.version
+    final = held.run.state.is_final
+    held.wake_at = None if final else next_wake(held.plan, held.run)
 
 
 def bounded(run: Run, deadline_at: datetime, at: datetime) -> RunChanged:

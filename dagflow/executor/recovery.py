@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
 from dagflow.core.errors import DagflowError, UnavailableError
 from dagflow.core.run import LoseLease
 from dagflow.executor.children import perform
 from dagflow.executor.engine import Engine
 from dagflow.executor.leases import is_lost
-from dagflow.store.rows import Lease
+from dagflow.store.rows import Lease, StepRow
 
 _log = logging.getLogger(__name__)
+
+UNCLAIMED: Final = timedelta(seconds=15)
+OVERDUE: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +57,27 @@ def recover(engine: Engine, run_id: str | None = None) -> Recovered:
     return Recovered(tuple(runs), tuple(lost), tuple(broken))
 
 
-def sweep(engine: Engine) -> tuple[tuple[str, str], ...]:
-    """Take back the leases that are lost and handle the messages that were left.
+def sweep(engine: Engine, *, everything: bool) -> tuple[tuple[str, str], ...]:
+    """Do what workers that are gone have left undone, and return the steps that they held.
 
-    For the runs of every process: a worker that is gone can't do it itself.
+    For the runs that this process has taken up, or for everything in the database: then also
+    steps that were ready for `UNCLAIMED` and timers that are `OVERDUE` are taken up.
     """
+    if not everything:
+        return tuple(lost for run_id in engine.held() for lost in _take_back_all(engine, run_id))
     lost = _take_back(engine, engine.store.leases())
     for message in engine.store.outbox():
         perform(engine, message)
+    now = engine.clock.now()
+    waiting = [row.run_id for row in engine.store.ready() if _since(row, now) > UNCLAIMED]
+    late = engine.store.due(now - OVERDUE)
+    for run_id in dict.fromkeys([*waiting, *late]):
+        engine.resume(run_id)
     return lost
+
+
+def _since(row: StepRow, now: datetime) -> timedelta:
+    return now - (row.ready_at or now)
 
 
 def _family(engine: Engine, run_id: str) -> tuple[str, ...]:
@@ -73,11 +90,16 @@ def _family(engine: Engine, run_id: str) -> tuple[str, ...]:
 
 
 def _take_up(engine: Engine, run_id: str) -> tuple[tuple[str, str], ...]:
-    engine.reach("in-recovery")
+    lost = _take_back_all(engine, run_id)
+    engine.resume(run_id)
+    return lost
+
+
+def _take_back_all(engine: Engine, run_id: str) -> tuple[tuple[str, str], ...]:
+    """Take back a run's lost leases and handle its messages."""
     lost = _take_back(engine, engine.store.leases(run_id=run_id))
     for message in engine.store.outbox(run_id=run_id):
         perform(engine, message)
-    engine.resume(run_id)
     return lost
 
 

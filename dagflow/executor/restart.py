@@ -10,19 +10,20 @@ from dagflow.core.errors import UsageError
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run, StepRecord
 from dagflow.executor.machine.index import Block, index_of
-from dagflow.executor.machine.paths import pattern_of
+from dagflow.executor.machine.paths import COMPENSATE, pattern_of
 
 
 def restarted(plan: Plan, old: Run, run_id: str, now: datetime, *, start: str = "") -> Run:
     """Return the queued run that repeats `old` over the same plan, to be begun.
 
     Steps of the top that succeeded are pinned with everything inside them, running ones are not;
-    with `start`, that step and all that depends on it run again. What ran and runs again gets a
+    with `start`, that step and all that depends on it run again, and so does what was compensated
+    with all that depends on that. What ran and runs again gets a
     new generation, since a person asked for it. Raises `UsageError` for a step the plan lacks.
     """
     index = index_of(plan)
     top = index.top
-    again = _from(top, start) if start else set()
+    again = _from(top, *([start] if start else []), *_undone(old))
     steps: dict[str, StepRecord] = {}
     for name in top.sites:
         record = old.steps.get(name)
@@ -47,15 +48,23 @@ def restarted(plan: Plan, old: Run, run_id: str, now: datetime, *, start: str = 
     )
 
 
-def _from(top: Block, start: str) -> set[str]:
-    """Return a step and everything that depends on it, directly or not."""
-    if start not in top.sites:
+def _undone(old: Run) -> Iterator[str]:
+    """Yield the steps of the top that were compensated, as a whole or inside."""
+    for path, record in old.steps.items():
+        if path.endswith(f".{COMPENSATE}") and record.attempt:
+            yield path.partition("[")[0].partition(".")[0]
+
+
+def _from(top: Block, *starts: str) -> set[str]:
+    """Return these steps and everything that depends on them, directly or not."""
+    unknown = next((name for name in starts if name not in top.sites), None)
+    if unknown is not None:
         raise UsageError(
-            f"the plan has no step {start!r} to start from",
+            f"the plan has no step {unknown!r} to start from",
             remedy=f"name one of {', '.join(top.sites)}",
         )
     found: set[str] = set()
-    todo = [start]
+    todo = list(starts)
     while todo:
         name = todo.pop()
         if name not in found:

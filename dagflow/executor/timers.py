@@ -13,11 +13,13 @@ class Timers:
         self._heap: list[tuple[datetime, str]] = []
         self._times: dict[str, datetime] = {}
 
-    def set(self, run_id: str, at: datetime) -> None:
-        """Set a run's time, instead of the one it had."""
-        if self._times.get(run_id) != at:
-            self._times[run_id] = at
-            heapq.heappush(self._heap, (at, run_id))
+    def set(self, run_id: str, at: datetime) -> bool:
+        """Set a run's time, instead of the one it had, and tell whether that is another one."""
+        if self._times.get(run_id) == at:
+            return False
+        self._times[run_id] = at
+        heapq.heappush(self._heap, (at, run_id))
+        return True
 
     def clear(self, run_id: str) -> None:
         """Forget a run's time."""

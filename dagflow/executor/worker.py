@@ -38,8 +38,9 @@ LONGEST_TIMER = timedelta(hours=1)
 
 
 class Worker:
-    """Works for one engine, as `async with Worker(…):`.
+    """Works for one engine, as `async with Worker(…):`, on the runs that the engine has taken up.
 
+    With `everything` it also takes up what other processes that are gone have left in the database.
     At the end no attempt runs. Those that were cut off give their leases back; the attempt is not
     counted, unless doing the step twice could do harm: then its outcome is unknown.
     """
@@ -54,6 +55,7 @@ class Worker:
         secrets: SecretSource = no_secrets,
         work: Mapping[str, StepWork] = WORK,
         leases: LeaseTimes = LEASES,
+        everything: bool = False,
     ) -> None:
         self.id = str(this_worker())
         self._engine = engine
@@ -63,6 +65,7 @@ class Worker:
         self._secrets = secrets
         self._work = work
         self._leases = leases
+        self._everything = everything
         self._underway = Underway(self._ended)
         self._reports: dict[str, list[Event]] = {}
         self._loops: list[asyncio.Task[None]] = []
@@ -122,8 +125,8 @@ class Worker:
         self._engine.refresh()
 
     def sweep(self) -> None:
-        """Take back lost leases and handle messages that were left."""
-        sweep(self._engine)
+        """Do what workers that are gone have left undone."""
+        sweep(self._engine, everything=self._everything)
 
     def _heard(self) -> None:
         """Note that something is to be done; from any thread."""

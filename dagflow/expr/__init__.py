@@ -8,7 +8,7 @@ the author's reference.
 from __future__ import annotations
 
 from dagflow.expr.activation import restrict
-from dagflow.expr.assign import Verdict, fits, misfit
+from dagflow.expr.assign import Verdict, Witness, fits, misfit, witness
 from dagflow.expr.check import Checked, check
 from dagflow.expr.constants import MISSING
 from dagflow.expr.evaluate import ExpressionError, evaluate, evaluate_guard
@@ -39,6 +39,7 @@ __all__ = [
     "Segment",
     "Verdict",
     "Violation",
+    "Witness",
     "check",
     "check_template",
     "evaluate",
@@ -55,4 +56,5 @@ __all__ = [
     "step_view",
     "unusable",
     "validate",
+    "witness",
 ]

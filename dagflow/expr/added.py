@@ -11,8 +11,10 @@ from dagflow.expr.functions import FUNCTIONS, Added
 from dagflow.expr.types import DYN, FAILED, NUMERIC, STRING, Type, list_of, of_kind, union
 from dagflow.expr.walking import Typed, Walk
 
-_ORDERED = (NUMERIC, frozenset({"string"}), frozenset({"timestamp"}))
-_SCALARS = frozenset({"string", "bool", "timestamp", "duration"}) | NUMERIC
+_ORDERED = (NUMERIC, frozenset({"string"}))
+_FOREIGN = frozenset({"bytes", "type", "optional", "timestamp", "duration"})
+"""What a function of ours can't give back to the library."""
+_SCALARS = frozenset({"string", "bool"}) | NUMERIC
 
 
 def _check(added: Added, walk: Walk, node: Call, types: list[Type]) -> Typed:
@@ -50,9 +52,12 @@ def _argument(added: Added, walk: Walk, node: Call, found: Type, wanted: tuple[i
 def _elements(added: Added, walk: Walk, node: Call, found: Type, kind: str) -> Type:
     held = kind.partition("(")[2].rstrip(")")
     inner = element(found)
+    name = f"`{added.name}`"
+    if "list" in kind and inner.kinds & _FOREIGN:
+        message = f"{name} can't take a list of {inner.words().removeprefix('a ')}s"
+        return walk.fail("expression-type", node, message, "write them as text first: `string(x)`")
     if not held or inner.is_dyn or not inner.kinds:
         return found
-    name = f"`{added.name}`"
     if inner.nullable:
         of = f"{walk.shown(node.args[0])} may hold null, which {name} can't take"
         help_ = "drop the nulls first: `x.filter(v, v != null)`"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field, known_names
 from dagflow.expr.problem import listed
+from dagflow.expr.sample import samples
+from dagflow.expr.schema import unusable, validate
 from dagflow.expr.types import Type, closed, of_schema, values_of
 
 Verdict: TypeAlias = Literal["yes", "no", "unknown"]
@@ -17,6 +21,7 @@ MAX_BYTES = 64 * 1024
 """The two schemas together; a larger pair is `unknown`, the same on every machine."""
 
 _MAX_DEPTH = 16
+_MAX_SAMPLES = 1000
 _LEFT_OUT = (
     "title",
     "description",
@@ -32,15 +37,42 @@ _LEFT_OUT = (
 def fits(producer: Schema, consumer: Schema) -> Verdict:
     """Tell whether every value of `producer` satisfies `consumer`.
 
-    "yes" is proven and "no" means that some value doesn't; "unknown" is everything that can't be
-    decided within `MAX_BYTES` and calls for a check when it runs.
+    "yes" is a proof, "no" has a `witness`; "unknown" is everything that can't be decided within
+    `MAX_BYTES` and calls for a check when it runs.
     """
     if consumer is True or consumer == {} or producer is False:
         return "yes"
     a, b = canonical(_bare(producer)), canonical(_bare(consumer))
     if a == b:
         return "yes"
-    return "unknown" if len(a) + len(b) > MAX_BYTES else _covered(a, b)
+    if len(a) + len(b) > MAX_BYTES:
+        return "unknown"
+    if _covered(a, b):
+        return "yes"
+    return "unknown" if _witness(a, b) is None else "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A value that the producer's schema admits and the consumer's doesn't."""
+
+    value: JsonValue
+
+
+def witness(producer: Schema, consumer: Schema) -> Witness | None:
+    """Return a value that shows why the verdict is "no", the same each time."""
+    return _witness(canonical(_bare(producer)), canonical(_bare(consumer)))
+
+
+@lru_cache(maxsize=1024)
+def _witness(producer: bytes, consumer: bytes) -> Witness | None:
+    given, wanted = json.loads(producer), json.loads(consumer)
+    if unusable(given) is not None or unusable(wanted) is not None:
+        return None
+    for value in islice(samples(given, wanted), _MAX_SAMPLES):
+        if validate(wanted, value) is not None and validate(given, value) is None:
+            return Witness(value)
+    return None
 
 
 def _bare(schema: JsonValue, *, names: bool = False) -> JsonValue:
@@ -64,27 +96,23 @@ def _named(key: str, names: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _covered(producer: bytes, consumer: bytes) -> Verdict:
+def _covered(producer: bytes, consumer: bytes) -> bool:
     import jsonschema_rs
     from jsonschema_rs import canonical as words
 
     try:
-        wanted, given = _canonical_form(consumer), _canonical_form(producer)
-        answer = wanted.covers(given)
-    except (ValueError, jsonschema_rs.ReferencingError, words.CanonicalizationError):
-        return "unknown"
-    if answer == words.Containment.YES:
-        return "yes"
-    return "no" if answer == words.Containment.NO else "unknown"
+        answer = _canonical_form(consumer).covers(_canonical_form(producer))
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return False
+    return bool(answer == words.Containment.YES)
 
 
 @lru_cache(maxsize=1024)
 def _canonical_form(text: bytes):  # type: ignore[no-untyped-def]  # noqa: ANN202  # untyped library
     import jsonschema_rs
 
-    return jsonschema_rs.canonicalize(
-        json.loads(text), draft=jsonschema_rs.Draft202012, retriever=_refused, offline=True
-    )
+    schema = json.loads(text)
+    return jsonschema_rs.canonicalize(schema, draft=jsonschema_rs.Draft202012, retriever=_refused)
 
 
 def _refused(uri: str) -> JsonValue:

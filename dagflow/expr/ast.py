@@ -147,6 +147,15 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(children(item)))
 
 
+def nesting(node: Node) -> int:
+    """Return how many levels deep the node is."""
+    deepest, level = 0, [node]
+    while level:
+        deepest += 1
+        level = [child for item in level for child in children(item)]
+    return deepest
+
+
 def step_of(node: Node) -> tuple[Node, str, bool] | None:
     """Return `(object, field, optional)` where the node reads a field named in the text."""
     if isinstance(node, Select):
@@ -237,7 +246,9 @@ def from_json(value: JsonValue) -> Node:
     """Read a node back; raises `BugError` on anything `to_json` doesn't write."""
     try:
         return _read(value)
-    except (KeyError, TypeError, ValueError) as error:
+    except RecursionError:
+        raise BugError("an expression's AST is nested too deep") from None
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise BugError(f"not an expression's AST: {error!r}") from error
 
 

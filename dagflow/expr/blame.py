@@ -75,4 +75,8 @@ def prefix(node: Node, names: int) -> Node:
     parts = [node]
     while (step := step_of(parts[-1])) is not None:
         parts.append(step[0])
-    return parts[::-1][names]
+    found = parts[::-1][names]
+    if isinstance(found, Var) and len(parts) > 1:  # a stored variable has no place of its own
+        start = parts[-2].at[0]
+        return Var(found.name, (start, start + len(found.name)))
+    return found

@@ -37,6 +37,7 @@ from dagflow.expr.ast import (
     chain_of,
     walk,
 )
+from dagflow.expr.functions import ORDER
 from dagflow.expr.problem import Problem
 
 MAX_TURNS: Final = 10_000
@@ -347,7 +348,7 @@ _INSIDE = frozenset({"_[_]", "_[?_]", "_?._", "min", "max", "math.@max", "math.@
 _SAME = frozenset(
     {
         *("_?_:_", "orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn"),
-        *("string", "trim", "substring", "charAt"),
+        *("string", "trim", "substring", "charAt", ORDER),
     }
 )
 _VISITORS: dict[type, Callable[..., Size]] = {

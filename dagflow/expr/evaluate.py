@@ -6,18 +6,19 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dagflow.core.errors import StepError, ValueRefusedError
+from dagflow.core.errors import BugError, StepError, ValueRefusedError
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 from dagflow.expr import blame
 from dagflow.expr.activation import Trie, is_clean, picked, trie_of
-from dagflow.expr.ast import Node, Path, chain_of, from_json
+from dagflow.expr.ast import Node, Path, chain_of, from_json, nesting
 from dagflow.expr.cost import Cost, Symbol, cost_of, exceeded, measured
 from dagflow.expr.library import Program
 from dagflow.expr.program import FailedError, program_of, run_program
 from dagflow.expr.reads import paths_of
 
 _KEPT = 4096
+_MAX_NESTING = 128  # what the parser lets through is about half as deep
 
 
 class ExpressionError(StepError):
@@ -87,7 +88,10 @@ def _ready(ast: JsonObject) -> _Ready:
     known = _by_identity.get(id(ast))
     if known is not None and known.source is ast:
         return known
-    key = digest(ast)
+    try:
+        key = digest(ast)
+    except RecursionError:
+        raise BugError("an expression's AST is nested too deep") from None
     found = _by_digest.get(key) or _made(ast)
     ready = replace(found, source=ast)
     _keep(_by_digest, key, found)
@@ -104,6 +108,8 @@ def _keep(cache: OrderedDict, key: object, value: _Ready) -> None:  # type: igno
 
 def _made(ast: JsonObject) -> _Ready:
     node = from_json(ast)
+    if nesting(node) > _MAX_NESTING:
+        raise BugError(f"an expression's AST is nested deeper than {_MAX_NESTING} levels")
     chain = chain_of(node)
     path = chain.path if chain is not None and not chain.optional else None
     program = program_of(node) if path is None else None

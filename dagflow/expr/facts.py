@@ -56,13 +56,16 @@ class Facts:
 NOTHING = Facts()
 
 
-def assume(node: Node, truth: bool) -> Facts:
-    """Return what holds where `node` evaluated to `truth`."""
+def assume(node: Node, truth: bool, *, total: bool = False) -> Facts:
+    """Return what holds where `node` evaluated to `truth`.
+
+    With `total`, only what tests that can't fail themselves establish.
+    """
     match node:
         case Call(function="!_", args=(inner,)):
-            return assume(inner, not truth)
+            return assume(inner, not truth, total=total)
         case Call(function="_&&_" | "_||_", args=(left, right)):
-            a, b = assume(left, truth), assume(right, truth)
+            a, b = assume(left, truth, total=total), assume(right, truth, total=total)
             return a & b if (node.function == "_&&_") == truth else a | b
         case Call(function="_==_" | "_!=_", args=(left, right)):
             equal = (node.function == "_==_") == truth
@@ -70,9 +73,9 @@ def assume(node: Node, truth: bool) -> Facts:
         case Call(function="@in", args=(element, ListOf(items=items))) if truth:
             return _among(element, items)
         case Select(of=of, field=name, test=True) if truth:
-            return _has(of, name)
+            return _has(of, name, total)
         case Call(function="@in", args=(Const(kind="string", value=str(name)), of)) if truth:
-            return _has(of, name)
+            return _has(of, name, total)
     return NOTHING
 
 
@@ -82,7 +85,7 @@ def assume_safely(node: Node, truth: bool) -> Facts:
     `a && b` is false where b is false even if a can't be evaluated, so a test on the right
     protects the left, but only a test that can't fail itself: of a step's status, or of null.
     """
-    facts = assume(node, truth)
+    facts = assume(node, truth, total=True)
     return Facts(frozenset(), _null_tests(node, truth), facts.status)
 
 
@@ -126,11 +129,13 @@ def _statuses(path: Path, values: tuple[Const, ...], equal: bool) -> dict[Path, 
     return {path[:2]: named if equal else frozenset(STATUSES) - named}
 
 
-def _has(of: Node, name: str) -> Facts:
+def _has(of: Node, name: str, total: bool) -> Facts:
     path = path_of(of)
     if path is None:
         return NOTHING
     whole = (*path, name)
+    if total and len(whole) > STATUS_DEPTH:
+        return NOTHING
     # a step's output is there only when it succeeded
     output = whole[0] == "steps" and whole[2:3] == ("output",)
     status = {path[:2]: frozenset({"succeeded"})} if output else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from dagflow.core.errors import ValueRefusedError
@@ -37,9 +37,11 @@ class FunctionError(ValueError):
 
 
 def write(value: object) -> str:
-    """Write a JSON value as JSON, in the order of its keys."""
+    """Write a JSON value as JSON, its keys sorted: the library keeps no order of its own."""
     plain = jsonable(value)
-    return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def text_of(value: object) -> str:
@@ -108,16 +110,24 @@ def _ordered(value: object, name: str) -> list[object]:
 def _order_kind(item: object) -> str:
     if isinstance(item, bool):
         return ""
-    return "number" if isinstance(item, int | float) else _ORDERED.get(type(item), "")
-
-
-_ORDERED: dict[type, str] = {str: "string", datetime: "timestamp"}
+    if isinstance(item, int | float):
+        return "number"
+    return "string" if isinstance(item, str) else ""
 
 
 def _kind(item: object) -> str:
     if item is None:
         return "null"
-    names = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    names = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+        datetime: "a timestamp",
+        timedelta: "a duration",
+    }
     return names.get(type(item), f"a {type(item).__name__}")
 
 
@@ -177,6 +187,15 @@ def _join(args: list[object]) -> object:
     return separator.join(text_of(item) for item in _items(args[0], "join"))
 
 
+def _order(args: list[object]) -> object:
+    """Return a list as it is, and an object's keys sorted: what a loop goes over."""
+    value = args[0]
+    return sorted(value) if isinstance(value, dict) else value
+
+
+ORDER: Final = "@order"
+"""The function that lowering writes around what `map` and `filter` loop over."""
+
 FUNCTIONS: Final[tuple[Added, ...]] = (
     Added("json", ("dyn",), "string", _json),
     Added("sum", ("list(number)",), "dyn", _sum),
@@ -187,5 +206,6 @@ FUNCTIONS: Final[tuple[Added, ...]] = (
     Added("flatten", ("list",), "dyn", _flatten),
     Added("join", ("list(scalar)", "string?"), "string", _join),
 )
-WRAPPED: Final[frozenset[str]] = frozenset(f.name for f in FUNCTIONS)
+INTERNAL: Final = (Added(ORDER, ("dyn",), "dyn", _order),)
+WRAPPED: Final[frozenset[str]] = frozenset(f.name for f in (*FUNCTIONS, *INTERNAL))
 """Functions whose arguments are passed as one list."""

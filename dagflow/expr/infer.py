@@ -29,6 +29,7 @@ from dagflow.expr.ast import (
 )
 from dagflow.expr.facts import NOTHING, Facts, assume, assume_safely
 from dagflow.expr.fields import element, keys, most_items
+from dagflow.expr.functions import ORDER
 from dagflow.expr.problem import Problem, ProblemKind, nearest
 from dagflow.expr.reading import Reading, look_up
 from dagflow.expr.scope import Scope
@@ -367,6 +368,8 @@ class Inference:
             test = None if node.test is None else self.boolean(node.test)
             with self.under(NOTHING if node.test is None else assume(node.test, True)):
                 item, item_found = self._item(node)
+        if node.kind in {"map", "filter"} and (found.is_dyn or "map" in found.kinds):
+            over = Call(ORDER, (over,), None, node.over.at)
         lowered = replace(node, over=over, test=test, item=item)
         if node.kind not in {"map", "filter"}:
             return lowered, BOOL

@@ -59,16 +59,20 @@ def _env():  # type: ignore[no-untyped-def]  # noqa: ANN202  # the library has n
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_encoders, ext_math, ext_optional, ext_strings
 
-    from dagflow.expr.functions import FUNCTIONS
+    from dagflow.expr.functions import FUNCTIONS, INTERNAL
 
     listed = cel.Type.List(cel.Type.DYN)
     results = {"string": cel.Type.STRING, "dyn": cel.Type.DYN}
     declared = [
         cel.FunctionDecl(
             f.name,
-            [cel.Overload(f"dagflow_{f.name}", results[f.returns], [listed], False, f.call)],
+            [
+                cel.Overload(
+                    f"dagflow_{f.name.lstrip('@')}", results[f.returns], [listed], False, f.call
+                )
+            ],
         )
-        for f in FUNCTIONS
+        for f in (*FUNCTIONS, *INTERNAL)
     ]
     return cel.NewEnv(
         variables={},

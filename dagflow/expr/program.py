@@ -41,7 +41,7 @@ def run_program(program: library.Program, data: Mapping[str, JsonValue]) -> Json
         plain = value.plain_value()
     except RuntimeError as error:
         raise FailedError(translated(str(error))) from None
-    except TypeError:
+    except (TypeError, SystemError):  # the latter where one lies inside a list or an object
         raise FailedError("the result is an optional value; open it with `.orValue(…)`") from None
     if isinstance(plain, bool):
         return plain
@@ -60,7 +60,7 @@ def fails(node: Node, data: Mapping[str, JsonValue]) -> str | None:
         plain = value.plain_value()
     except RuntimeError as error:
         return translated(str(error))
-    except TypeError:
+    except (TypeError, SystemError):
         return None
     failed = isinstance(plain, str) and value.type().name() == "ERROR"
     return translated(str(plain)) if failed else None

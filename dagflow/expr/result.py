@@ -10,7 +10,7 @@ from dagflow.core.values import INT64_MAX, INT64_MIN, JsonValue
 
 
 def to_json(value: object, at: str = "") -> JsonValue:
-    """Return the JSON value: timestamps as RFC 3339, durations as seconds ("90s", "1.5s").
+    """Return the JSON value, keys sorted; instants as RFC 3339, durations as seconds ("1.5s").
 
     Raises `ValueRefusedError` for what JSON can't say: bytes, types, infinities, keys that
     aren't strings.
@@ -27,7 +27,9 @@ def to_json(value: object, at: str = "") -> JsonValue:
     if isinstance(value, list):
         return [to_json(item, f"{at}/{index}") for index, item in enumerate(value)]
     if isinstance(value, dict):
-        return {_key(key, at): to_json(item, f"{at}/{key}") for key, item in value.items()}
+        # the library's maps have another order in each process
+        names = sorted(_key(key, at) for key in value)
+        return {name: to_json(value[name], f"{at}/{name}") for name in names}
     if isinstance(value, datetime):
         return instant(value)
     if isinstance(value, timedelta):

@@ -75,9 +75,10 @@ class LogStore(Protocol):
     ) -> str:
         """Create a run with its first batch, which makes it version 1, and return its id.
 
-        `plan` is kept, too, where it may not be known yet. With a key that was used before, nothing is written and the id of that run is returned;
-        `ConflictError` when the fingerprint is another. Raises `ConflictError` when the run
-        exists, `NotFoundError` when its plan does not.
+        `plan` is kept, too, where it may not be known yet. With a key that was used before,
+        nothing is written and the id of that run is returned; `ConflictError` when the
+        fingerprint is another. Raises `ConflictError` when the run exists, `NotFoundError` when
+        its plan does not.
         """
         ...
 

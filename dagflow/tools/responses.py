@@ -177,7 +177,8 @@ def _problem(wire: JsonObject, declared: JsonObject | None, body: JsonValue) -> 
     schema = declared["schema"]
     if not isinstance(schema, dict):
         return "may have no body" if schema is False else None
-    problem = problem_of({**schema, "$defs": wire.get("definitions", {})}, body)
+    definitions = wire.get("definitions")
+    problem = problem_of(schema, body, definitions if isinstance(definitions, dict) else None)
     return f"breaks its schema: {problem}" if problem else None
 
 

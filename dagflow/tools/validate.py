@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from dagflow.core.values import JsonValue, Schema, canonical
+from dagflow.core.values import JsonObject, JsonValue, Schema
 
-MAX_SHOWN = 120
+MAX_SHOWN: Final = 120
+MAX_KEPT: Final = 1024
 
 
-def problem_of(schema: Schema, value: JsonValue) -> str | None:
+def problem_of(
+    schema: Schema, value: JsonValue, definitions: JsonObject | None = None
+) -> str | None:
     """Return where (JSON Pointer) and how a value breaks a 2020-12 schema, or None.
 
-    The words name the schema's keyword and what it asks for, never the value: values may be
-    secret. Raises ValueError when the schema itself is not one.
+    `definitions` are the schema's `$defs` where it does not hold them itself. The words name the
+    schema's keyword and what it asks for, never the value: values may be secret. Schemas must not
+    change after: they are compiled once. Raises ValueError when the schema itself is not one.
     """
     if schema is True:
         return None
-    error = next(iter(_validator(canonical(schema).decode()).iter_errors(value)), None)
+    error = next(iter(_validator(schema, definitions).iter_errors(value)), None)
     return None if error is None else _describe(error)
 
 
@@ -46,11 +50,23 @@ def is_pattern(text: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=512)
-def _validator(text: str) -> Any:
-    import json
+_kept: dict[tuple[int, int], tuple[Schema, JsonObject | None, Any]] = {}
 
-    return _make(json.loads(text))
+
+def _validator(schema: Schema, definitions: JsonObject | None) -> Any:
+    """Look a compiled schema up by the objects themselves; keeping them keeps their ids theirs."""
+    key = (id(schema), id(definitions))
+    if key not in _kept:
+        if len(_kept) >= MAX_KEPT:
+            _kept.clear()
+        _kept[key] = (schema, definitions, _make(_whole(schema, definitions)))
+    return _kept[key][2]
+
+
+def _whole(schema: Schema, definitions: JsonObject | None) -> Schema:
+    if isinstance(schema, bool) or not definitions:
+        return schema
+    return {**schema, "$defs": definitions}
 
 
 def _make(schema: Schema) -> Any:

@@ -6,6 +6,7 @@ file's own interleaved order instead of being reordered.
 
 from __future__ import annotations
 
+import math
 import struct
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ class Reference:
 
 
 def _seen(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    scores = q @ k.T / np.sqrt(q.shape[1])
+    scores = q @ k.T / math.sqrt(q.shape[1])
     scores[np.triu_indices(len(q), 1)] = -np.inf
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True) @ v

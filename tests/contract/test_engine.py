@@ -192,6 +192,17 @@ async def test_a_timer_goes_off(store: RunStore) -> None:
     assert store.next_wake() is None
 
 
+async def test_a_timer_that_is_no_longer_needed_does_not_hide_a_later_one(
+    store: RunStore,
+) -> None:
+    bench = Bench(store)
+    steps = (step("a", timeout=0.05), wait("w", "a", 0.15), step("z", "w"))
+    async with bench.worker(named):
+        run = await bench.finish(bench.start(plan(*steps)))
+
+    assert run.steps["z"].state == "succeeded"
+
+
 async def test_a_decision_by_another_process_is_noticed(store: RunStore) -> None:
     bench = Bench(store)
     async with bench.worker(named) as worker:
@@ -527,6 +538,36 @@ async def test_recovery_rings_for_ready_steps_and_sets_timers(store: RunStore) -
         run = await bench.finish()
 
     assert run.state is RunState.SUCCEEDED
+
+
+async def test_a_worker_for_everything_takes_up_what_gone_processes_left(store: RunStore) -> None:
+    clock = FakeClock()
+    left = Bench(store, clock)
+    left.start(plan(step("a"), step("b")))
+    left.start(plan(wait("w", "", 1)), "r2")
+    left.engine.claim("r1", ["a"], Claimant("elsewhere/1/1/1", clock.now() + timedelta(30), 1))
+    clock.advance(timedelta(days=31))
+
+    bench = Bench(store, clock)
+    async with bench.worker(named, everything=True) as worker:
+        worker.sweep()
+        runs = [await bench.finish("r1"), await bench.finish("r2")]
+
+    assert [run.state for run in runs] == [RunState.SUCCEEDED] * 2
+
+
+async def test_a_worker_leaves_alone_what_its_engine_has_not_taken_up(store: RunStore) -> None:
+    clock = FakeClock()
+    left = Bench(store, clock)
+    left.start(plan(step("a")))
+    left.engine.claim("r1", ["a"], Claimant("elsewhere/1/1/1", clock.now(), 1))
+    clock.advance(timedelta(days=31))
+
+    bench = Bench(store, clock)
+    async with bench.worker(named) as worker:
+        worker.sweep()
+
+    assert states(bench) == {"a": "running"}
 
 
 def test_recovering_an_unknown_run_is_not_found(store: RunStore) -> None:

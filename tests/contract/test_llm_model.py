@@ -34,7 +34,8 @@ def ask(text: str, precision: str = "float32", **how: object) -> list[ChatChunk]
 
 TEXTS = [
     "", " ", "Hello world", "x = 12345 + 6", "2026-11-30T08:15:00Z", "tabs\tand\n\nlines  ",
-    "naïve café — “quotes”", "漢字 и кириллица", "👩‍👩‍👧 🎉🎉", "\u200b\ufeff", "def f(a):\n    return a\n",
+    "naïve café — “quotes”", "漢字 и кириллица", "👩‍👩‍👧 🎉🎉", "\u200b\ufeff",
+    "def f(a):\n    return a\n",
     "don't we'll I'M", "a" * 300, "<|im_start|> <|endoftext|>",
 ]  # fmt: skip
 
@@ -81,7 +82,7 @@ def forced() -> tuple[list[int], np.ndarray]:
     text = "Name three things that a database index is good for."
     prompts = engine()._language.prompts
     prompt = prompts.tokens([Message("user", text)])
-    answer = text_of(ask(text, max_tokens=48))
+    answer = text_of(ask(text, max_tokens=32))
     tokens = prompt + loaded().tokenizer.encode(answer, special=False)
     return tokens, Reference(installed_file()).logits(tokens)
 
@@ -127,16 +128,16 @@ def test_the_fast_precision_chooses_the_same_tokens_nearly_always() -> None:
 
 
 def test_greedy_answers_are_the_same_cold_warm_and_after_another_prompt() -> None:
-    long = "Summarise: " + "the quick brown fox jumps over the lazy dog. " * 30
+    long = "Summarise: " + "the quick brown fox jumps over the lazy dog. " * 16
 
-    cold = ask(long, max_tokens=12)
-    warm = ask(long, max_tokens=12)
+    cold = ask(long, max_tokens=6)
+    warm = ask(long, max_tokens=6)
     ask("something else", max_tokens=2)
-    again = ask(long, max_tokens=12)
+    again = ask(long, max_tokens=6)
 
     assert text_of(cold) == text_of(warm) == text_of(again)
     assert cold[-1].usage.cached_tokens == 0
-    assert warm[-1].usage.cached_tokens >= 256
+    assert warm[-1].usage.cached_tokens == 128
     assert again[-1].usage.cached_tokens == 0
 
 
@@ -152,7 +153,7 @@ def test_an_answer_says_why_it_ended_and_what_it_took() -> None:
 
 
 def test_a_seed_makes_sampling_repeatable_and_another_seed_another_text() -> None:
-    how = {"temperature": 1.2, "top_p": 0.95, "max_tokens": 24}
+    how = {"temperature": 1.2, "top_p": 0.95, "max_tokens": 12}
 
     one, same, other = (
         text_of(ask("Write a strange sentence.", seed=seed, **how)) for seed in (7, 7, 8)
@@ -165,8 +166,8 @@ def test_a_seed_makes_sampling_repeatable_and_another_seed_another_text() -> Non
 def test_a_nucleus_of_nothing_is_the_greedy_choice() -> None:
     text = "Write a strange sentence."
 
-    assert text_of(ask(text, temperature=1.5, top_p=0.0, max_tokens=12)) == text_of(
-        ask(text, max_tokens=12)
+    assert text_of(ask(text, temperature=1.5, top_p=0.0, max_tokens=6)) == text_of(
+        ask(text, max_tokens=6)
     )
 
 

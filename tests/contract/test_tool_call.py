@@ -148,12 +148,10 @@ def test_statuses_become_classes(
     with serving(lambda _: answer) as server:
         error = failing(compiled({}, server.url))
 
-    assert (error.error_class, error.message.count(str(answer.status))) == (error_class, 1)
+    assert error.error_class == error_class
+    assert f"the server answered {answer.status}" in error.message
+    assert error.retry_after == retry_after
     assert len(server.received) == 1  # redirects aren't followed, nothing is retried here
-    if retry_after is None or "date" not in answer.headers:
-        assert error.retry_after == retry_after
-    else:
-        assert error.retry_after is not None
 
 
 def test_an_error_says_which_operation_which_server_and_what_the_server_said() -> None:
@@ -645,6 +643,7 @@ def test_a_response_larger_than_the_cap_is_refused_also_when_it_was_small_on_the
 @pytest.mark.parametrize(
     ("content", "encoding"),
     [(gzip.compress(b"[1]" * 1000)[:-9], "gzip"), (b"not gzip", "gzip"), (b"x", "br")],
+    ids=["cut off", "not gzip", "not asked for"],
 )
 def test_broken_or_unasked_compression_is_a_network_error(content: bytes, encoding: str) -> None:
     headers = {"content-type": "application/json", "content-encoding": encoding}

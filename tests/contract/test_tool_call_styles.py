@@ -164,6 +164,18 @@ def test_dots_that_two_values_make_together_are_refused() -> None:
         draft(made.wire, {"path": {"a": ".", "b": "."}}, idempotency_key="k")
 
 
+def test_a_dot_of_the_path_and_one_of_a_value_make_no_way_up() -> None:
+    declared = parameter("a", ANY, "path", required=True, style="label")
+    made = compiled({"parameters": [declared]}, "http://h", path="/x/{a}/y")
+
+    with pytest.raises(StepError, match="lead away from the path"):
+        draft(made.wire, {"path": {"a": "."}}, idempotency_key="k")
+
+
+def test_a_comma_of_a_value_is_told_from_one_between_values_also_unencoded() -> None:
+    assert query_of("form", False, ["a,b", "c/d"], allowReserved=True) == "color=a%2Cb,c/d"
+
+
 # --- reference parsers: from the raw request back to the values -------------------------------
 
 

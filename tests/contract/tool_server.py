@@ -68,7 +68,7 @@ def serving(reply: Reply | None = None, *, tls: ssl.SSLContext | None = None) ->
             self._send(answer(got))
 
         def _send(self, made: Answer) -> None:
-            self.send_response(made.status)
+            self.send_response_only(made.status)
             for name, value in made.headers.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(made.body) + (10 if made.cut else 0)))

@@ -28,6 +28,9 @@ ASKING = plan(step("a"), approve("ok", "a"), wait("pause", "ok", 0.02), step("z"
 PLANS = {"whole": PLAN, "asking": ASKING}
 
 
+opened("sqlite:///:memory:").close()  # the processes that are forked from here find it all loaded
+
+
 class Files:
     """Where a crash test keeps its database and its ledger."""
 

@@ -19,9 +19,7 @@ def tools() -> ToolCatalog:
     """Return the tools that every test's source may declare."""
     names = ("helpdesk", "plaindesk")
     texts = {name: (FAULTY / f"{name}.openapi.yaml").read_text() for name in names}
-    return catalog(
-        {name: ToolSource(text=text, location="") for name, text in texts.items()}
-    )
+    return catalog({name: ToolSource(text=text, location="") for name, text in texts.items()})
 
 
 def compiled(text: str, name: str = "test.yaml") -> Compiled:

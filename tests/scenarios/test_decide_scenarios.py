@@ -288,3 +288,14 @@ def test_22_parallel_approvals_get_each_its_own_answer():
         assert sorted(run.dispatched()) == ["fx", "fy"]
         run.drain()
         assert run.ended is RunState.SUCCEEDED
+
+
+def test_20_what_was_compensated_is_not_pinned():
+    made = plan(step("A", undo=step("A.compensate")), step("B", needs="A"), step("C"))
+    old = Driver(made).begin()
+    old.ok("A")
+    old.ok("C")
+    old.bad("B")
+    old.ok("A.compensate")
+    new = Driver(made, run=restarted(made, old.run, "r2", START)).begin()
+    assert new.states("A", "B", "C") == {"A": "ready", "B": "pending", "C": "succeeded"}

@@ -15,7 +15,7 @@ from dagflow.core.plan import Constraint, Plan
 from dagflow.core.run import STATES
 from dagflow.core.values import JsonObject, JsonValue
 
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN, _LINE = 190.0, 36.0, 70.0, 26.0, 24.0, 20.0
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN, _LINE = 206.0, 36.0, 70.0, 26.0, 24.0, 20.0
 
 _FINALS = ("skipped(upstream)", "skipped(guard)", "cancelled", "failed", "timed_out", "succeeded")
 """The column at the right, from the top: what a step that waits can become comes first."""
@@ -135,8 +135,10 @@ def _state(view: StatesView, state: str, x: float, y: float) -> str:
     kind = "box"
     if state.startswith("waiting"):
         kind = "box wait"
-    elif _is_final(view, state):
-        kind = "box good" if state == "succeeded" else "box bad"
+    elif state == "succeeded":
+        kind = "box good"
+    elif state in {"failed", "timed_out"}:
+        kind = "box bad"
     body = box(x, y, _WIDTH, _HEIGHT, kind) + text(x + 14, y + 23, state)
     return group(body, state=state)
 
@@ -146,10 +148,8 @@ def _move(view: StatesView, index: int, corners: dict[str, tuple[float, float]])
     (x0, y0), (x1, y1) = corners[move.before], corners[move.after]
     share = (index + 1) / (len(view.moves) + 1)
     out_y, in_y = y0 + _HEIGHT * (0.2 + 0.6 * share), y1 + _HEIGHT * (0.2 + 0.6 * share)
-    if x1 > x0:
-        points = ((x0 + _WIDTH, out_y), (x1, in_y))
-    else:
-        points = ((x0, out_y), (x1 + _WIDTH, in_y))
+    leaves, enters = (x0 + _WIDTH, x1) if x1 > x0 else (x0, x1 + _WIDTH)
+    points = ((leaves, out_y), (enters, in_y))
     body = curve(points) + text(*_quarter(*points), str(index + 1), "label")
     title = f"{index + 1}. {move.before} → {move.after}: {move.guard}"
     return group(body, title=title)

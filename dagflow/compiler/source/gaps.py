@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dagflow.core.source import Span
+
 COMMON = frozenset({"", " ", ": ", ", ", "- ", ":\n", "\n"})
 GAP = re.compile(
     r"(?:[ \t]+|\r?\n|(?:(?<=[ \t\n])|\A)#[^\n]*|(?:---|\.\.\.|[-?])(?=[ \t\r\n]|\Z)"
@@ -47,3 +49,11 @@ def behind(text: str, start: int, anchor: str | None, tag: str | None) -> tuple[
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Return the 1-based place of an offset."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def block_span(raw: str, line: int, column: int, file: str) -> Span:
+    """Return the span of a block scalar: to the end of its last line that isn't blank."""
+    text = raw.rstrip()
+    lines = text.count("\n")
+    width = len(text) - (text.rfind("\n") + 1)
+    return Span(line, column, line + lines, width + 1 if lines else column + width, file)

@@ -20,7 +20,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
 
 def name_of(node: Scalar, spot: Spot) -> At[str] | Bad:
     """Read a name of ours."""
-    text = node.raw if not isinstance(node.value, str) else node.value
+    text = str(node.value)
     trouble = _trouble(text)
     if not trouble:
         return At(text, node.span)

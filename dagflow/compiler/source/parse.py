@@ -69,7 +69,7 @@ def parse(source: Source) -> Parsed:
 def _workflow(source: Source, root: Mapping, spot: Spot) -> Workflow:
     first = root.entries[0][0].span if root.entries else root.span
     spot = Spot(spot.context, "", "", first)
-    entries = sort_out(root, KEYS, spot, BELOW)
+    entries = sort_out(root, KEYS, spot, lambda: BELOW)
     inner = spot.inside(Level("the workflow", KEYS))
     values = {key: At(value, first) for key, value in MISSING.items()} | _slots(entries, inner)
     steps = _block(STEPS, entries, inner, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from dagflow.compiler.source.problems import listed, nearest
@@ -39,20 +40,21 @@ def read_record(
     A field that may be absent and could not be read is left at its default.
     """
     if not isinstance(node, Mapping):
-        alone = next((s for s in slots(cls) if shorthand in {s.key, s.attribute}), None)
+        alone = next((s for s in table(cls).values() if shorthand in {s.key, s.attribute}), None)
         if alone is None or (isinstance(node, Scalar) and node.value is None and not node.raw):
             return wrong()
         value = read(alone.shape, node, spot.about(alone.doc))
         return BAD if value is BAD else cls(**{alone.attribute: value}, span=node.span)
     known = table(cls)
-    entries = sort_out(node, frozenset(known), spot, below(known.values()))
-    values = read_slots(
-        known.values(), entries, spot.inside(Level(spot.subject, frozenset(known))), read
-    )
+    entries = sort_out(node, known.keys(), spot, lambda: below(known.values()))
+    inner = spot.inside(Level(spot.subject, known.keys()))
+    values = read_slots(known.values(), entries, inner, read)
     return BAD if values is None else cls(**values, span=node.span)
 
 
-def read_slots(known: Any, entries: Entries, spot: Spot, read: Read) -> dict[str, Any] | None:
+def read_slots(
+    known: Iterable[Slot], entries: Entries, spot: Spot, read: Read
+) -> dict[str, Any] | None:
     """Return the values of the slots by attribute; None when a required one is missing or bad."""
     values: dict[str, Any] = {}
     complete = True
@@ -73,21 +75,26 @@ def read_slots(known: Any, entries: Entries, spot: Spot, read: Read) -> dict[str
     return values if complete else None
 
 
-def sort_out(node: Mapping, keys: frozenset[str], spot: Spot, deeper: dict[str, str]) -> Entries:
-    """Return the mapping's entries by key, misspelt keys put right; each of those is a finding."""
+def sort_out(
+    node: Mapping, keys: AbstractSet[str], spot: Spot, deeper: Callable[[], dict[str, str]]
+) -> Entries:
+    """Return the mapping's entries by key, misspelt keys put right; each of those is a finding.
+
+    `deeper` gives keys that belong under one of these, and which; it is asked only when needed.
+    """
     entries: Entries = {
         str(key.value): (key, value) for key, value in node.entries if key.value in keys
     }
     for key, value in node.entries:
         if key.value not in keys:
-            meant = unknown_key(key, keys, frozenset(entries), spot, deeper)
+            meant = unknown_key(key, keys, entries.keys(), spot, deeper())
             if meant is not None:
                 entries[meant] = (key, value)
     return entries
 
 
 def unknown_key(
-    key: Scalar, keys: frozenset[str], taken: frozenset[str], spot: Spot, deeper: dict[str, str]
+    key: Scalar, keys: AbstractSet[str], taken: AbstractSet[str], spot: Spot, deeper: dict[str, str]
 ) -> str | None:
     """Add the finding for a key that can't stand here; return the free key that was meant."""
     text = str(key.value)

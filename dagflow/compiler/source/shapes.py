@@ -89,7 +89,7 @@ def _text(shape: Str, node: Node, spot: Spot) -> At[str] | Bad:
 
 
 def _name(shape: Name, node: Node, spot: Spot) -> At[str] | Bad:
-    if not isinstance(node, Scalar) or node.value is None:
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
         return wrong(shape, node, spot)
     return name_of(node, spot)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -25,7 +26,7 @@ class Level:
     """One enclosing mapping: how messages call it, and the keys it may have."""
 
     label: str
-    keys: frozenset[str]
+    keys: AbstractSet[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,13 +88,8 @@ def _step(key: Scalar, node: Node, spot: Spot) -> Step | Bad:
     name = At(str(key.value), key.span)
     if not isinstance(node, Mapping):
         return _no_mapping(name, node, spot)
-    kinds = [str(k.value) for k, _ in node.entries if k.value in KINDS or k.value in FUTURE_KINDS]
-    deeper = dict(STEP_LEVEL)
-    for kind in kinds:
-        deeper.update(dict.fromkeys(_body_keys(kind), kind))
-    entries = sort_out(node, ALL_KEYS, spot, {k: v for k, v in deeper.items() if k not in ALL_KEYS})
-    moved = tuple((k, v) for k, v in node.entries if deeper.get(str(k.value)) in kinds
-                  and k.value not in ALL_KEYS)  # fmt: skip
+    entries = sort_out(node, ALL_KEYS, spot, lambda: _deeper(node))
+    moved = _moved(node) if len(entries) < len(node.entries) else ()
     kind_key = _kind(name, node, entries, spot)
     level = Level(f"step `{name.value}`", ALL_KEYS)
     inner = spot.inside(level)
@@ -111,8 +106,17 @@ def _step(key: Scalar, node: Node, spot: Spot) -> Step | Bad:
     return step
 
 
-def _body_keys(kind: str) -> tuple[str, ...]:
-    return tuple(table(KINDS[kind].body)) if kind in KINDS else ()
+def _deeper(node: Mapping) -> dict[str, str]:
+    """Return the keys that belong under one of a step's, those of its own kinds first."""
+    kinds = [str(key.value) for key, _ in node.entries if key.value in KINDS]
+    own = {key: kind for kind in kinds for key in table(KINDS[kind].body)}
+    return {key: where for key, where in (STEP_LEVEL | own).items() if key not in ALL_KEYS}
+
+
+def _moved(node: Mapping) -> tuple[tuple[Scalar, Node], ...]:
+    """Return the entries that belong under the step's kind, to be read as if they stood there."""
+    deeper = _deeper(node)
+    return tuple(entry for entry in node.entries if deeper.get(str(entry[0].value)) in KINDS)
 
 
 def _no_mapping(name: At[str], node: Node, spot: Spot) -> Bad:
@@ -155,7 +159,7 @@ def _kind(name: At[str], node: Mapping, entries: Entries, spot: Spot) -> str | N
     return kinds[0]
 
 
-def _body(kind: str, moved: Any, entries: Entries, spot: Spot) -> Any:
+def _body(kind: str, moved: tuple[tuple[Scalar, Node], ...], entries: Entries, spot: Spot) -> Any:
     """Read what stands under the kind's key, with the keys that should stand there too."""
     key, node = entries[kind]
     if moved and isinstance(node, Mapping):

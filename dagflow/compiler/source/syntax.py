@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from dagflow.core.findings import Related
 from dagflow.core.source import Span
 
 QUOTE = "write the value in quotes"
@@ -60,6 +62,35 @@ STARTERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong, where, what to do about it, and where it began."""
+
+    message: str
+    span: Span
+    remedy: str
+    related: tuple[Related, ...]
+
+
+def complaint(
+    text: str,
+    file: str,
+    *,
+    problem: str,
+    at: tuple[int, int],
+    context: str,
+    begun: tuple[int, int] | None,
+) -> Complaint:
+    """Turn libyaml's words into ours; places are given as (line, column) from 0."""
+    lines = text.split("\n")
+    last = len(lines) - 2  # the text ends with a line break
+    line, column = at if at[0] <= last else (last, len(lines[last]))
+    message, remedy = explain(problem, lines[line], column)
+    said = opened(context)
+    related = (Related(said, single(*begun, file)),) if begun is not None and said else ()
+    return Complaint(message, single(line, column, file), remedy, related)
+
+
 def explain(problem: str, line: str, column: int) -> tuple[str, str]:
     """Return (message, help) for libyaml's `problem` at 0-based `column` of `line`."""
     if START in problem:
@@ -84,10 +115,8 @@ def _bare_template(line: str, column: int) -> bool:
     )
 
 
-def opened(context: str | None) -> str:
+def opened(context: str) -> str:
     """Return what the related place of a complaint is, or "" when it says nothing."""
-    if context is None:
-        return ""
     words = {
         "flow mapping": "the mapping was opened here",
         "flow sequence": "the list was opened here",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final
@@ -61,7 +62,16 @@ def _duration_hint(text: str) -> str:
         compact = re.sub(rf"(?<=[0-9]){word}(?![a-z])", unit, compact)
     if re.fullmatch(r"[0-9.]+", compact):
         compact += "s"
-    return compact if compact != text and compact and _DURATION.fullmatch(compact) else ""
+    return _if_read(duration, compact) if compact != text and _DURATION.fullmatch(compact) else ""
+
+
+def _if_read(read: Callable[[str], object], hint: str) -> str:
+    """Return the hint if it can be read itself, else ""."""
+    try:
+        read(hint)
+    except UnitError:
+        return ""
+    return hint
 
 
 LONG_WORDS: Final = {
@@ -92,7 +102,7 @@ def rate(text: str) -> int:
         except UnitError as error:
             hint = f"{error.hint}/s" if error.hint else ""
             raise UnitError(f"{text!r} is no rate in bytes a second", hint) from None
-    hint = head if _SIZE.fullmatch(head) else _size_hint(head)
+    hint = _if_read(size, head) or _size_hint(head)
     raise UnitError(f"{text!r} is no rate in bytes a second", f"{hint}/s" if hint else "")
 
 
@@ -104,6 +114,6 @@ def _size_hint(text: str) -> str:
     short = {known.lower().removesuffix("b"): known for known in BYTES} | {
         known.lower(): known for known in BYTES
     }
-    found = short.get(unit.lower(), "MiB" if not unit else "")
+    found = short.get(unit.lower(), "")
     hint = f"{number}{found}"
-    return hint if found and hint != text and _SIZE.fullmatch(hint) else ""
+    return _if_read(size, hint) if found and hint != text and _SIZE.fullmatch(hint) else ""

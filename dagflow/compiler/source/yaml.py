@@ -23,11 +23,19 @@ from yaml.events import (
 )
 
 from dagflow.compiler.source.aliases import Anchors
-from dagflow.compiler.source.gaps import COMMON, TAIL, behind, line_and_column, stranger
+from dagflow.compiler.source.gaps import (
+    COMMON,
+    TAIL,
+    behind,
+    block_span,
+    line_and_column,
+    stranger,
+)
+from dagflow.compiler.source.keys import is_merge, key_trouble
 from dagflow.compiler.source.problems import STRICT, Problems, under
 from dagflow.compiler.source.resolver import CORE, RefusedScalarError, resolve, shown, tagged
 from dagflow.compiler.source.spelling import MisspeltError, is_plain_literal, spell
-from dagflow.compiler.source.syntax import explain, opened, single
+from dagflow.compiler.source.syntax import complaint, single
 from dagflow.compiler.source.text import prepare
 from dagflow.core.findings import Finding, Related
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, Style
@@ -168,25 +176,14 @@ class _Composer:
     # keys
 
     def _key(self, node: Node) -> Scalar | None:
-        if not isinstance(node, Scalar):
-            self._error("a mapping or a list can't be a key", node.span, "keys are plain text")
+        trouble = key_trouble(node)
+        if trouble is not None:
+            self._error(trouble[0], node.span, trouble[1])
+        if not isinstance(node, Scalar) or is_merge(node):
             return None
-        if not isinstance(node.value, str):
-            return self._odd_key(node)
-        if node.value == "<<" and node.style == "plain":
-            remedy = "write the keys out, or use `defaults` for what all steps share"
-            self._error("the merge key `<<` is not part of YAML 1.2", node.span, remedy)
-            return None
-        return node
-
-    def _odd_key(self, node: Scalar) -> Scalar | None:
-        if not node.raw:
-            self._error("the key is empty, and keys are text", node.span, "write a key before `:`")
-            return None
-        kind = {bool: "a boolean", type(None): "null"}.get(type(node.value), "a number")
-        remedy = f'write it in quotes: "{node.raw}"'
-        self._error(f"the key `{node.raw}` is {kind}, and keys are text", node.span, remedy)
-        return Scalar(node.raw, node.span, node.style, node.raw)
+        if isinstance(node.value, str):
+            return node
+        return Scalar(node.raw, node.span, node.style, node.raw) if node.raw else None
 
     def _is_new(self, key: Scalar, seen: dict[str, Scalar]) -> bool:
         text = str(key.value)
@@ -210,7 +207,7 @@ class _Composer:
         raw = self._text[start : self._end]
         style = STYLES.get(event.style, "plain")
         if style == "block":
-            span = _block_span(raw, line, column, self._file)
+            span = block_span(raw, line, column, self._file)
         elif start > last.index:  # nothing stands behind an anchor or tag
             span = Span(line, column, line, column, self._file)
         else:
@@ -345,18 +342,17 @@ class _Composer:
         if mark is None:
             self._add(str(error.problem), self._at(self._end), "")
             return
-        lines = self._text.split("\n")
-        last = len(lines) - 2  # the text ends with a line break
-        at = (mark.line, mark.column) if mark.line <= last else (last, len(lines[last]))
-        message, remedy = explain(str(error.problem), lines[at[0]], at[1])
         context = error.context_mark
-        said = opened(error.context) if context is not None and context.index != mark.index else ""
-        related = (
-            (Related(said, single(context.line, context.column, self._file)),)
-            if said and context is not None
-            else ()
+        begun = None if context is None or context.index == mark.index else context
+        trouble = complaint(
+            self._text,
+            self._file,
+            problem=str(error.problem),
+            at=(mark.line, mark.column),
+            context=str(error.context),
+            begun=None if begun is None else (begun.line, begun.column),
         )
-        self._add(message, single(*at, self._file), remedy, *related)
+        self._add(trouble.message, trouble.span, trouble.remedy, *trouble.related)
 
     def _pointer(self) -> str:
         pointer = ""
@@ -378,11 +374,3 @@ class _Composer:
     ) -> None:
         at = self._pointer() if pointer is None else pointer
         self._problems.add(STRICT, message, span, at, help=remedy, related=related)
-
-
-def _block_span(raw: str, line: int, column: int, file: str) -> Span:
-    """Return the span of a block scalar: to the end of its last line that isn't blank."""
-    text = raw.rstrip()
-    lines = text.count("\n")
-    width = len(text) - (text.rfind("\n") + 1)
-    return Span(line, column, line + lines, width + 1 if lines else column + width, file)

@@ -16,8 +16,8 @@ class Dispatcher(Protocol):
         """Say that a step is ready to be claimed; 9 is the highest priority, 0 the lowest."""
         ...
 
-    def wake(self, run_id: str, at: datetime) -> None:
-        """Say that the run has a timer; a `Tick` is due at this time. A later call replaces it."""
+    def wake(self, run_id: str, at: datetime | None) -> None:
+        """Say when a `Tick` is due for the run, instead of what was said before; None is never."""
         ...
 
     def stop(self, run_id: str, path: str, token: int) -> None:
@@ -35,7 +35,7 @@ class SilentDispatcher:
     def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
         """Leave it to others."""
 
-    def wake(self, run_id: str, at: datetime) -> None:
+    def wake(self, run_id: str, at: datetime | None) -> None:
         """Leave it to others."""
 
     def stop(self, run_id: str, path: str, token: int) -> None:

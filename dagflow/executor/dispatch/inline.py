@@ -34,10 +34,12 @@ class InlineDispatcher:
         heapq.heappush(self._heap, (-priority, next(self._age), run_id, path))
         self._heard()
 
-    def wake(self, run_id: str, at: datetime) -> None:
-        """Set the run's timer."""
-        self.timers.set(run_id, at)
-        self._heard()
+    def wake(self, run_id: str, at: datetime | None) -> None:
+        """Set or clear the run's timer."""
+        if at is None:
+            self.timers.clear(run_id)
+        elif self.timers.set(run_id, at):
+            self._heard()
 
     def stop(self, run_id: str, path: str, token: int) -> None:
         """Note an attempt to stop."""

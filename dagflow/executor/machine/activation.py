@@ -164,7 +164,9 @@ def turn_variables(record: StepRecord, turn: int) -> JsonObject:
     """Return `turn` and `previous`; the latter is absent on turn 0."""
     if turn == 0:
         return {"turn": 0}
-    return {"turn": turn, "previous": record.data.get("previous")}
+    values = record.data.get("values")
+    previous = values[turn - 1] if isinstance(values, list) else record.data.get("previous")
+    return {"turn": turn, "previous": previous}
 
 
 def items_of(record: StepRecord) -> list[JsonValue]:

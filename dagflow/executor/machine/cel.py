@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dagflow.core.errors import StepError, ValueRefusedError
+from dagflow.core.errors import StepError
 from dagflow.core.plan import Expression, Value
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr import evaluate, render
-from dagflow.expr.schema import fill_defaults, validate
+from dagflow.expr.schema import fill_defaults, normalised, validate
 
 
 class Cel:
@@ -24,9 +24,10 @@ class Cel:
         """Return the value with the schema's defaults where it has nothing."""
         return fill_defaults(schema, value)
 
-    def validate(self, schema: Schema, value: JsonValue) -> None:
-        """Raise `StepError` of class `schema` unless the value satisfies the schema."""
-        try:
-            validate(schema, value)
-        except ValueRefusedError as error:
-            raise StepError("schema", error.message) from error
+    def conform(self, schema: Schema, value: JsonValue) -> JsonValue:
+        """Return the value, whole numbers as integers. Raises `StepError` of class `schema`."""
+        value = normalised(schema, value)
+        violation = validate(schema, value)
+        if violation is not None:
+            raise StepError("schema", str(violation))
+        return value

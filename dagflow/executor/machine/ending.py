@@ -62,21 +62,22 @@ def cancel(draft: Draft, path: str, site: Site) -> None:
 def accept(draft: Draft, path: str, site: Site, output: JsonValue) -> None:
     """Take an attempt's output if it can be carried and satisfies the schema, or fail it."""
     try:
-        check_output(draft, site, output)
+        output = checked(draft, site, output)
     except StepError as error:
         fail_attempt(draft, path, site, failure_of(error))
     else:
         succeed(draft, path, site, output)
 
 
-def check_output(draft: Draft, site: Site, output: JsonValue) -> None:
-    """Raise `StepError` of class `schema` unless the output may be recorded."""
+def checked(draft: Draft, site: Site, output: JsonValue) -> JsonValue:
+    """Return the output as it may be recorded. Raises `StepError` of class `schema`."""
     try:
         check_value(output)
     except ValueRefusedError as error:
         raise StepError("schema", f"output: {error.reason} at {error.at}") from error
     if site.step.check_output or site.step.kind in _FROM_OUTSIDE:
-        draft.evaluator.validate(site.step.output_schema, output)
+        return draft.evaluator.conform(site.step.output_schema, output)
+    return output
 
 
 def failure_of(error: StepError) -> StepFailure:
@@ -146,8 +147,7 @@ def _handled_value(
         "attempt": failure.attempt,
     }
     output = draft.evaluator.render(value, scope.activation(draft.index.reads_of(value)))
-    check_output(draft, site, output)
-    return output
+    return checked(draft, site, output)
 
 
 def _retried(draft: Draft, path: str, site: Site, record: StepRecord, failure: StepFailure) -> bool:

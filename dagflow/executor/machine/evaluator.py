@@ -24,8 +24,11 @@ class Evaluator(Protocol):
         """Return the value with the schema's defaults where it has nothing."""
         ...
 
-    def validate(self, schema: Schema, value: JsonValue) -> None:
-        """Raise `StepError` of class `schema` unless the value satisfies the schema."""
+    def conform(self, schema: Schema, value: JsonValue) -> JsonValue:
+        """Return a value that satisfies the schema, 1.0 as 1 where it asks for an integer.
+
+        Raises `StepError` of class `schema` for one that doesn't.
+        """
         ...
 
 

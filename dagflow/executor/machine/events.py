@@ -34,7 +34,7 @@ from dagflow.executor.machine.activation import instant
 from dagflow.executor.machine.draft import Draft, Refused
 from dagflow.executor.machine.ending import (
     accept,
-    check_output,
+    checked,
     fail_attempt,
     failure_of,
     requeue,
@@ -209,10 +209,10 @@ def signalled(draft: Draft, event: Signal) -> None:
         raise Refused(f"no step can still take a signal {name!r}")
     site = draft.site(waiting) if waiting else takers[0][0]
     try:
-        check_output(draft, site, event.payload)
+        payload = checked(draft, site, event.payload)
     except StepError as error:
         raise Refused(f"the payload of signal {name!r} has the wrong type: {error}") from None
-    draft.apply(SignalArrived(name=name, payload=event.payload, at=draft.now))
+    draft.apply(SignalArrived(name=name, payload=payload, at=draft.now))
     if waiting:
         take_signal(draft, waiting, site, name)
 
@@ -271,10 +271,10 @@ def settled(draft: Draft, event: Settle) -> None:
         fail_attempt(draft, path, site, failure)
         return
     try:
-        check_output(draft, site, event.output)
+        output = checked(draft, site, event.output)
     except StepError as error:
         raise Refused(f"the output given for step {path} does not fit: {error}") from None
-    succeed(draft, path, site, event.output)
+    succeed(draft, path, site, output)
 
 
 def cancelled(draft: Draft, event: Cancel) -> None:  # noqa: ARG001  # as every event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import zip_longest
 
 from dagflow.core.errors import StepError
 from dagflow.core.run import RunState, SignalTaken, StepChanged, StepFailure, StepRecord
@@ -53,13 +54,14 @@ def failure_of_step(record: StepRecord) -> StepFailure:
 def _outputs(draft: Draft) -> JsonValue:
     plan = draft.plan
     scope = Scope(draft.index, draft.run, draft.index.top, "")
-    outputs: JsonObject = {}
-    for name, value in plan.outputs:
-        reads = draft.index.reads_of(value)
-        outputs[name] = draft.evaluator.render(value, scope.activation(reads))
-    if plan.outputs_schema is not True:
-        draft.evaluator.validate(plan.outputs_schema, outputs)
-    return outputs
+    reads_of = draft.index.reads_of
+    outputs: JsonObject = {
+        name: draft.evaluator.render(value, scope.activation(reads_of(value)))
+        for name, value in plan.outputs
+    }
+    if plan.outputs_schema is True:
+        return outputs
+    return draft.evaluator.conform(plan.outputs_schema, outputs)
 
 
 def stop(draft: Draft, outcome: str, error: StepFailure | None) -> None:
@@ -98,7 +100,7 @@ def _line_up(draft: Draft) -> str | None:
     ]
     undone.sort(key=lambda record: -record.ended)
     paths = [within(record.path, COMPENSATE) for record in undone]
-    for path, following in zip(paths, [*paths[1:], None], strict=True):
+    for path, following in zip_longest(paths, paths[1:]):
         draft.apply(
             StepChanged(
                 path=path,
@@ -155,7 +157,7 @@ def give_up(draft: Draft) -> None:
     error = StepFailure(
         error_class="timeout", message=f"the cleanup deadline of {seconds:g}s has passed"
     )
-    for path in list(draft.run.active):
+    for path in sorted(draft.run.active, key=lambda path: path.count("[")):
         if path in draft.run.active:
             site = draft.site(path)
             interrupt(draft, path, site)

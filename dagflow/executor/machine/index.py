@@ -66,12 +66,16 @@ class Site:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One scope of steps. `owner` is the composite around it; None for the top and `finally`."""
+    """One scope of steps. `owner` is the composite around it; None for the top and `finally`.
+
+    `compensated` tells whether some step in it, at any depth, has a compensation.
+    """
 
     kind: BlockKind
     owner: Site | None
     sites: dict[str, Site] = field(default_factory=dict)
     roots: tuple[Site, ...] = ()
+    compensated: bool = False
 
     @property
     def size(self) -> int:
@@ -111,6 +115,7 @@ class PlanIndex:
             by_path[step.path] = block.sites[site.name] = site
         for site in block.sites.values():
             _connect(site, by_path)
+        block.compensated = any(_has_compensation(site) for site in block.sites.values())
         block.roots = tuple(site for site in block.sites.values() if site.is_root)
         return block
 
@@ -133,6 +138,10 @@ class PlanIndex:
             undo = self._site(step.compensate, block, f"{pattern}.compensate")
             undo.of, site.compensate = site, undo
         return site
+
+
+def _has_compensation(site: Site) -> bool:
+    return site.compensate is not None or (site.inner is not None and site.inner.compensated)
 
 
 def _moves_of(plan: Plan) -> Mapping[str, set[Move]]:

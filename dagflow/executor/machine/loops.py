@@ -14,7 +14,7 @@ from dagflow.core.run import StepFailure, StepRecord, StepsReset
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.executor.machine.activation import Scope, items_of, turn_variables
 from dagflow.executor.machine.draft import Draft
-from dagflow.executor.machine.ending import check_output, fail_attempt, failure_of, succeed
+from dagflow.executor.machine.ending import checked, fail_attempt, failure_of, succeed
 from dagflow.executor.machine.evaluator import truth
 from dagflow.executor.machine.index import Block, Site
 from dagflow.executor.machine.paths import frame_at, name_of, within
@@ -150,7 +150,7 @@ def start_repeat(draft: Draft, path: str, site: Site) -> None:
     data = draft.record(path).data
     if "turn" in data:
         _reset(draft, path, site, range(_count(data, "turn") + 1))
-    kept = {name: value for name, value in data.items() if name != "previous"}
+    kept = {name: value for name, value in data.items() if name not in {"previous", "values"}}
     draft.move(path, site, "waiting(child)", data={**kept, "turn": 0})
     draft.later("open", frame_at(path, 0), site.inner)
 
@@ -173,7 +173,7 @@ def turn_ended(draft: Draft, path: str, site: Site, turn: int) -> None:
     if over:
         _finish(draft, path, site, value)
     elif turn + 1 < _setting(site, "max", 1):
-        draft.note(path, data={**draft.record(path).data, "turn": turn + 1, "previous": value})
+        draft.note(path, data=_next_turn(site, draft.record(path).data, value))
         draft.later("open", frame_at(path, turn + 1), site.inner)
     elif site.step.body.get("on_max") == "succeed":
         _finish(draft, path, site, value)
@@ -181,6 +181,18 @@ def turn_ended(draft: Draft, path: str, site: Site, turn: int) -> None:
         message = f"`{until.text}` did not hold after {turn + 1} turns"
         exhausted = StepFailure(error_class="exhausted", message=message)
         fail_attempt(draft, path, site, exhausted)
+
+
+def _next_turn(site: Site, data: JsonObject, value: JsonValue) -> JsonObject:
+    """Return what a repeat remembers in its next turn.
+
+    Every turn's value where a compensation may have to see what its step saw, else the last.
+    """
+    after: JsonObject = {**data, "turn": _count(data, "turn") + 1, "previous": value}
+    if site.inner is not None and site.inner.compensated:
+        values = data.get("values")
+        after["values"] = [*(values if isinstance(values, list) else ()), value]
+    return after
 
 
 def _is_over(draft: Draft, path: str, site: Site, turn: int) -> bool:
@@ -229,7 +241,7 @@ def frame_value(draft: Draft, site: Site, frame: str) -> JsonValue:
 
 def _finish(draft: Draft, path: str, site: Site, output: JsonValue, **fields: object) -> None:
     try:
-        check_output(draft, site, output)
+        output = checked(draft, site, output)
     except StepError as error:
         fail_attempt(draft, path, site, failure_of(error))
     else:

@@ -127,7 +127,7 @@ def rendered(draft: Draft, site: Site, scope: Scope) -> JsonObject:
     if step.input_schema is not True and (step.arguments is not None or step.check_input):
         given = evaluator.fill(step.input_schema, {} if given is None else given)
         if step.check_input:
-            evaluator.validate(step.input_schema, given)
+            given = evaluator.conform(step.input_schema, given)
     body: JsonObject = {
         name: evaluator.render(value, scope.activation(reads_of(value)))
         for name, value in step.templates.items()

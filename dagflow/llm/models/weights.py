@@ -60,6 +60,22 @@ def load_model(path: Path, cache: Path, precision: Precision = "auto") -> Loaded
     The first load of a file takes several times as long. A cache that can't be written costs
     that time again, with a warning; one that can't be read is made anew.
     """
+    with _one_thread():
+        return _load(path, cache, precision)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Copy and convert on one thread: on a busy machine, waiting for others costs ten times."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _load(path: Path, cache: Path, precision: Precision) -> Loaded:
     source = _Source(path)
     folder = cache / "models" / f"{_digest(path)[:32]}-{FORM}"
     dtype = _dense(precision)

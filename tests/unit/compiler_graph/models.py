@@ -83,7 +83,9 @@ def model(
     return Model(workflow=workflow, blocks=blocks, catalog=ToolCatalog(), output_reads=reads)
 
 
-def _block(blocks: dict[str, Block], path: str, kind: Any, steps: Sequence[Made], lines: Any) -> None:
+def _block(
+    blocks: dict[str, Block], path: str, kind: Any, steps: Sequence[Made], lines: Any
+) -> None:
     prefix = f"{path}." if path not in {"", "finally"} else ""
     parents = None if path in {"", "finally"} else path.rpartition(".")[0]
     blocks[path] = Block(path=path, kind=kind, steps=(), parent=parents)

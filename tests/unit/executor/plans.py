@@ -285,12 +285,13 @@ class Evaluator:
     def fill(self, schema: Schema, value: JsonValue) -> JsonValue:
         return value
 
-    def validate(self, schema: Schema, value: JsonValue) -> None:
+    def conform(self, schema: Schema, value: JsonValue) -> JsonValue:
         """Knows `{"type": "integer" | "string" | …}` only."""
         kinds = {"integer": int, "string": str, "object": dict, "array": list, "null": type(None)}
         expected = schema.get("type") if isinstance(schema, dict) else None
         if isinstance(expected, str) and not isinstance(value, kinds[expected]):
             raise StepError("schema", f"{value!r} is not of type {expected}")
+        return value
 
 
 # ── driving a run ─────────────────────────────────────────────────────────────────────────────

@@ -151,6 +151,22 @@ def test_finished_items_of_a_foreach_are_compensated_each():
     assert seen == [("l[0].x.compensate", "a"), ("l[1].x.compensate", "b")]
 
 
+def test_a_compensation_in_a_loop_sees_what_its_step_saw():
+    undo_x = undo("r.x", given={"t": "=turn", "p": "=previous", "o": "=steps.x.output"})
+    made = plan(
+        repeat("r", "turn == 2", step("r.x", undo=undo_x), max_=3), fail("f", "no", after="r")
+    )
+    run = Driver(made).begin()
+    for i in range(3):
+        run.ok(f"r[{i}].x", f"v{i}")
+    run.ok("r[2].x.compensate")
+    seen = [run.run.steps[f"r[{i}].x.compensate"].input for i in (2, 1)]
+    assert [s["with"] for s in seen] == [
+        {"t": 2, "p": "v1", "o": "v2"},
+        {"t": 1, "p": "v0", "o": "v1"},
+    ]
+
+
 def test_a_compensation_can_be_retried_guarded_and_a_composite():
     made = plan(
         step("a", undo=undo("a", retry=retry(2))),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dagflow.core.run import StepRecord
+from dagflow.executor.machine.edges import is_taken
+from dagflow.executor.machine.index import index_of
 from tests.unit.executor.plans import Driver, approve, fail, plan, step, switch
 
 
@@ -192,3 +195,20 @@ def test_a_wide_join_counts_producers_that_end_in_one_decision():
     run = Driver(made).begin()
     run.answer("go")
     assert run.state("end") == "ready"
+
+
+def test_a_wide_join_counts_no_producer_twice():
+    names = [f"s{i}" for i in range(39)]
+    offs = [step(n, when="false", after="go") for n in names]
+    edges = " ".join(f"{n}:done" for n in [*names, "slow"])
+    run = Driver(plan(approve("go"), *offs, step("slow"), step("end", after=edges))).begin()
+    run.answer("go")
+    assert run.state("end") == "pending"
+    run.ok("slow")
+    assert run.state("end") == "ready"
+
+
+@pytest.mark.parametrize("on", ["success", "failure", "skipped", "done", "goto"])
+def test_no_edge_of_a_cancelled_step_is_taken(on: str):
+    target = index_of(plan(step("a"), step("b", after=f"a:{on}"))).sites["b"]
+    assert not is_taken(target.edges["a"], StepRecord(path="a", state="cancelled"), target)

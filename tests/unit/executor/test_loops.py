@@ -311,3 +311,11 @@ def test_a_loop_whose_inside_fails_at_once_is_retried_to_the_end():
     made = plan(foreach("l", "[1, 2]", fail("l.f", "no"), retry=retry(3)))
     run = Driver(made).begin()
     assert (run.state("l"), run.run.steps["l"].attempt) == ("failed", 3)
+
+
+def test_an_item_whose_steps_end_together_is_counted_once():
+    inner = (step("l.a", when="item != 1"), step("l.b", when="item != 1"))
+    run = Driver(plan(foreach("l", "[1, 2, 3]", *inner, collect="item"))).begin()
+    assert run.ready() == ["l[1].a", "l[1].b"]
+    run.drain()
+    assert run.output("l") == [1, 2, 3]

@@ -108,7 +108,7 @@ def test_a_folder_that_can_not_be_written_is_unavailable(tmp_path: Path) -> None
         folder.mkdir()
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
 
-    with pytest.raises(UnavailableError, match="can't be (made|opened)") as caught:
+    with pytest.raises(UnavailableError, match=r"can't be (made|opened)") as caught:
         opened(f"sqlite:///{folder}/dagflow.db")
 
     assert "DAGFLOW_DATABASE" in caught.value.remedy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagflow.compiler.credentials import credentials, secrets_in
+from dagflow.compiler.edges import gotos
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.rule import Checks, Violation, rule
 from dagflow.core.findings import Severity
@@ -111,8 +112,10 @@ def _unread(model: Model, checks: Checks) -> Iterator[Violation]:
         if block.kind != "steps":
             continue
         awaited = {after.step.value for facts in block.steps for after in facts.step.after}
+        targets = {goto.value for facts in block.steps for goto in gotos(facts.step)}
         for facts in block.steps:
-            needed = facts.path in read or facts.name in awaited or facts.step.on_error
+            waited = facts.name in awaited or facts.name in targets
+            needed = facts.path in read or waited or facts.step.on_error
             if checks.reach is not None and not checks.reach.runs(facts.path):
                 continue  # it never runs, and that is said
             if not needed and facts.kind in _KINDS and facts.effects == "pure":

@@ -55,8 +55,7 @@ def join_short(checks: Checks) -> Iterator[Violation]:
             span = join.span if join is not None else facts.step.name.span
             yield Violation(
                 span=span,
-                message=f"the join of {facts.name!r} asks for {_edges(asked)}, "
-                f"but only {live} can be taken",
+                message=f"the join of {facts.name!r} asks for {_edges(asked)}, but {_left(live)}",
                 path=f"{facts.pointer}/join",
                 step=step,
                 help=f"ask for at most {live}, or wait for more steps"
@@ -67,6 +66,10 @@ def join_short(checks: Checks) -> Iterator[Violation]:
 
 def _edges(count: int) -> str:
     return f"{count} edge" if count == 1 else f"{count} edges"
+
+
+def _left(live: int) -> str:
+    return f"only {live} can be taken" if live else "no edge leads to it that can be taken"
 
 
 def _live(block: BlockGraph, step: str, reach: Reach) -> int:

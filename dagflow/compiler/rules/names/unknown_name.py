@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagflow.compiler.credentials import credentials, secrets_in, unknown_secret
-from dagflow.compiler.names import unknown_models, unknown_steps, unknown_triggers
+from dagflow.compiler.names import (
+    unknown_models,
+    unknown_schemes,
+    unknown_steps,
+    unknown_triggers,
+)
 from dagflow.compiler.rule import Checks, Violation, rule
 from dagflow.core.findings import Severity
 
@@ -60,6 +65,7 @@ def unknown_name(checks: Checks) -> Iterator[Violation]:
     if checks.model is not None:
         yield from unknown_steps(checks.model)
         yield from unknown_models(checks.model)
+        yield from unknown_schemes(checks.model)
         yield from unknown_triggers(checks.model)
         yield from _credentials(checks)
 

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+
+from dagflow.core.values import Schema
+from tests.unit.compiler.sources import facts, modelled, whole, workflow
+
+NULL: Schema = {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("path", "output"),
+    [
+        ("first", {"type": "integer"}),
+        ("each.size", {"type": "integer"}),
+        ("each", {"type": "array", "items": {"type": "integer"}, "maxItems": 5}),
+        ("turns", {"type": "integer"}),
+        ("lines", {"type": "array", "items": {"type": "string"}}),
+        ("late", {"type": "null"}),
+    ],
+)
+def test_output_follows_from_kind_and_parts(path: str, output: Schema) -> None:
+    found = facts(modelled(whole()), path).output
+
+    for key, value in output.items():
+        assert isinstance(found, dict)
+        assert found[key] == value
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("fetch", {"status", "headers", "body"}),
+        ("ask", {"by", "at", "comment"}),
+        ("run", {"exit_code", "stdout", "stderr"}),
+        ("write", {"text", "finish_reason"}),
+        ("grade", {"level"}),
+        ("pick", {"branch"}),
+    ],
+)
+def test_outputs_that_are_objects_have_these_fields(path: str, fields: set[str]) -> None:
+    found = facts(modelled(whole()), path).output
+
+    assert isinstance(found, dict)
+    assert set(found["properties"]) == fields
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "size: {transform: size(word), when: word != ''}",
+        "size: {transform: size(word)}, last: {transform: 1 + 1, after: {step: size, on: failure}}",
+        "pick: {switch: [{when: word != '', then: size}, {else: end}]}, size: {transform: '1 + 1'}",
+    ],
+)
+def test_entry_is_nullable_where_the_inner_step_may_be_skipped(inner: str) -> None:
+    loop = f"{{items: inputs.words, as: word, max_items: 5, steps: {{{inner}}}}}"
+    text = workflow(
+        f"each: {{foreach: {loop}}}",
+        "inputs: {words: {type: array, items: {type: string}}}",
+    )
+
+    found = facts(modelled(text), "each").output
+
+    assert isinstance(found, dict)
+    assert found["items"] in ({"type": ["integer", "null"]}, {"anyOf": [{"const": 2}, NULL]})
+
+
+def test_reads_know_their_producer_their_place_and_whether_they_need_it() -> None:
+    text = workflow(
+        """
+        a: {transform: "1"}
+        b: {transform: "2"}
+        c:
+          transform: steps.a.output + steps.?b.output.orValue(0)
+          when: steps.a.status == "succeeded"
+        """
+    )
+
+    reads = facts(modelled(text), "c").reads
+
+    assert [(r.step, r.field, r.required, r.where) for r in reads] == [
+        ("a", "status", False, "when"),
+        ("a", "output", True, "body"),
+        ("b", "output", False, "body"),
+    ]
+    plain = reads[1]
+    assert text.splitlines()[plain.span.line - 1][plain.span.column - 1 :].startswith(plain.text)
+
+
+def test_reads_of_inner_steps_are_reads_of_their_composite() -> None:
+    found = facts(modelled(whole()), "each")
+
+    assert ("first", "inner") in {(read.step, read.where) for read in found.reads}
+    assert not [read for read in found.reads if read.step.startswith("each.")]
+
+
+def test_compensation_sees_its_own_step_and_adds_no_reads_to_it() -> None:
+    text = workflow(
+        """
+        open:
+          tool: helpdesk.createTicket
+          with: {body: {text: Fire}}
+          compensate:
+            tool: helpdesk.removeTicket
+            with: {path: {id: "${{ steps.open.output.body.id }}"}}
+        """,
+        "tools: {helpdesk: {openapi: ./helpdesk.openapi.yaml}}",
+    )
+
+    found = facts(modelled(text), "open")
+
+    assert found.compensate is not None
+    assert found.compensate.path == "open.compensate"
+    assert [read.step for read in found.compensate.reads] == ["open"]
+    assert found.reads == ()
+
+
+def test_chain_of_a_thousand_reads_is_typed_whatever_its_order() -> None:
+    chain = [f"s{n}: {{transform: steps.s{n - 1}.output + 1}}" for n in range(1000, 0, -1)]
+    text = workflow("\n".join([*chain, 's0: {transform: "1"}']))
+
+    model = modelled(text)
+
+    assert not model.faults
+    assert facts(model, "s1000").output == {"type": "integer"}
+
+
+def test_steps_that_read_each_other_have_no_type_and_no_fault() -> None:
+    text = workflow('a: {transform: steps.b.output + 1}\nb: {transform: steps.a.output + "x"}')
+
+    assert not [fault for fault in modelled(text).faults if fault.rule == "unknown-name"]
+
+
+@pytest.mark.parametrize(
+    ("step", "effects"),
+    [
+        ("tool: helpdesk.getTicket\nwith: {path: {id: x}}", "pure"),
+        ("tool: helpdesk.removeTicket\nwith: {path: {id: x}}", "idempotent"),
+        ("tool: helpdesk.createTicket\nwith: {body: {text: x}}", "once"),
+        ("shell: [date]", "idempotent"),
+        ("shell: {argv: [date], network: true}", "once"),
+        ("shell: {argv: [date], network: true}\neffects: pure", "pure"),
+        ('transform: "1"', "pure"),
+    ],
+)
+def test_effects_are_as_written_or_as_kind_and_operation_say(step: str, effects: str) -> None:
+    body = "\n".join(f"  {line}" for line in step.splitlines())
+    text = workflow(f"it:\n{body}", "tools: {helpdesk: {openapi: ./helpdesk.openapi.yaml}}")
+
+    assert facts(modelled(text), "it").effects == effects
+
+
+def test_input_with_a_default_is_always_there() -> None:
+    text = workflow(
+        "a: {transform: inputs.n + 1}", "inputs: {n: {type: integer, default: 3}, m: integer?}"
+    )
+
+    model = modelled(text)
+
+    assert not model.faults
+    assert model.used == {"input:n"}
