@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks import floors
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
-from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show
+from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show, warn_when_busy
 
 ROUNDS = 7
 COMMIT = "floor: one commit, SQLAlchemy Core, WAL FULL"
@@ -19,6 +19,7 @@ BARS = [Bar(CHAIN, COMMIT, 3.0)]
 
 def main() -> None:
     """Measure, print one table and write the results."""
+    warn_when_busy()
     RESULTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=RESULTS) as name:
         folder = Path(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -90,6 +91,15 @@ def show(lines: list[Figure]) -> None:
         print(f"{line.name:<58} {line.value:>10.3f} {line.unit:<8} {ratio:>6} {bar:>6} {verdict}")
         if line.against:
             print(f"{'  against ' + line.against}")
+
+
+def warn_when_busy() -> None:
+    """Say so when other programs want the processors, too: figures then tell little."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        print(
+            f"this machine is busy (load {load:.1f} on {cores} cores): measure again when it isn't"
+        )
 
 
 def save(lines: list[Figure]) -> Path:

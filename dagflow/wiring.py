@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from dagflow.core.errors import UsageError
@@ -56,6 +58,7 @@ async def runtime(
     """
     async with AsyncExitStack() as stack:
         store = open_store(settings)
+        stack.callback(_log_to(settings.state / "dagflow.log"))
         stack.callback(store.close)
         doorbell = InlineDispatcher()
         engine = Engine(store, doorbell, reach=faults.from_environment())
@@ -69,6 +72,25 @@ async def runtime(
         )
         await stack.enter_async_context(worker)
         yield Runtime(engine, worker, Runs(engine))
+
+
+def _log_to(file: Path) -> Callable[[], None]:
+    """Send what dagflow logs to a file beside the database; return what ends that.
+
+    The terminal belongs to the run: what a user must know is said there, not logged.
+    """
+    log = logging.getLogger("dagflow")
+    handler = RotatingFileHandler(file, maxBytes=10_000_000, backupCount=2, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    log.addHandler(handler)
+    log.propagate = False
+
+    def stop() -> None:
+        log.removeHandler(handler)
+        handler.close()
+        log.propagate = True
+
+    return stop
 
 
 async def _services(

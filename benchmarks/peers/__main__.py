@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import floors
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
-from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show
+from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show, warn_when_busy
 
 HERE = Path(__file__).parent
 VENV = HERE.parent.parent / ".venv-peers"
@@ -75,6 +75,7 @@ def installed() -> None:
 def main() -> None:
     """Measure, print one table and write the results."""
     installed()
+    warn_when_busy()
     RESULTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=RESULTS, ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dagflow import wiring
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
+from dagflow.core.events import decode
 from dagflow.core.plan import Plan
-from dagflow.core.run import StepChanged
+from dagflow.core.run import Run, StepChanged
 from dagflow.core.values import JsonObject
 from dagflow.executor.live.base import LiveEvent, Recorded, Subscription
 from dagflow.settings import Settings
@@ -52,7 +53,7 @@ async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
             loop.remove_signal_handler(number)
 
 
-def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[object]) -> Callable[[], None]:
+def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[Run]) -> Callable[[], None]:
     asked = False
 
     def stop() -> None:
@@ -69,8 +70,14 @@ def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[object]) -> 
 
 async def _watch(watch: Subscription, shown: Progress, running: Runtime, run_id: str) -> None:
     told: set[str] = set()
+    seq = 0
+    for stored in running.runs.events(run_id, after=0, limit=10_000):
+        seq = stored.seq
+        shown.show(Recorded(run_id=run_id, seq=seq, change=decode(stored.body)))
     _tell_approvals(running, run_id, told)
     async for event in watch:
+        if isinstance(event, Recorded) and event.seq <= seq:
+            continue  # it was stored before we began to watch, and has been shown
         shown.show(event)
         if _asks_a_person(event):
             _tell_approvals(running, run_id, told)

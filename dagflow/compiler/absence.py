@@ -66,6 +66,10 @@ class _Quiet:
     cases: dict[str, tuple[_Case, ...]] = field(default_factory=dict)
     excused: set[tuple[str, str]] = field(default_factory=set)
     certain: Facts = NOTHING
+    places: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = {step: index for index, step in enumerate(self.graph.order)}
 
     def absent(self, step: str) -> Iterator[_Case]:
         """Yield the ways in which the step does not succeed, with what is certain then."""
@@ -124,11 +128,16 @@ def _in_block(block: _Quiet) -> Iterator[Absent]:
 
 
 def _at_fault(block: _Quiet, reader: str, producer: str) -> _Case | None:
-    """Return a way in which the reader could become ready but for the producer's absence."""
+    """Return a way in which the reader could become ready but for the producer's absence.
+
+    Other plain reads of the reader count as given where their producers come later: of two that
+    are absent together, the later one is told, since its success vouches for the earlier.
+    """
     reach = block.reach
     if not block.graph.incoming.get(reader) or reader in reach.causes:
         return None
-    others = [n for n in block.graph.needs(reader) if n != producer]
+    place = block.places
+    others = [n for n in block.graph.needs(reader) if place[n] > place[producer]]
     certain = reach.waits[reader]
     for need in others:
         certain |= reach.known(need, reach.outcomes.of[need].success)

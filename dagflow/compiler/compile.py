@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from dagflow.compiler import bounds, graph, layout, machine, prune, reach
+from dagflow.compiler import bounds, graph, layout, machine, reach
+from dagflow.compiler import prune as pruner
 from dagflow.compiler.allow import allowances_of, is_allowed
 from dagflow.compiler.infer import model_of
 from dagflow.compiler.lower import lower
@@ -73,12 +74,17 @@ class _Whole:
 
 
 def compile_workflow(
-    source: Source, catalog: ToolCatalog, *, children: Mapping[str, Plan] = NO_CHILDREN
+    source: Source,
+    catalog: ToolCatalog,
+    *,
+    children: Mapping[str, Plan] = NO_CHILDREN,
+    prune: bool = True,
 ) -> Compiled:
     """Check a workflow and make its plan.
 
     Pure: reads nothing but its arguments, and the same arguments give the same plan, byte for
-    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`.
+    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`. Without `prune`
+    the plan keeps what no run can show.
     """
     state = _Pass()
     parsed = state.timed("parse", lambda: parse(source))
@@ -95,7 +101,7 @@ def compile_workflow(
     state.broken = dict.fromkeys(sorted(parsed.broken))
     if parsed.workflow is not None and (not state.failed or _is_partial(state, parsed)):
         checks = replace(checks, broken=parsed.broken)
-        whole = _compiled(state, checks, parsed.workflow)
+        whole = _compiled(state, checks, parsed.workflow, pruning=prune)
     return Compiled(
         plan=whole.plan,
         report=_report(state, checks, whole),
@@ -112,7 +118,7 @@ def _is_partial(state: _Pass, parsed: Parsed) -> bool:
     ) and bool(parsed.broken)
 
 
-def _compiled(state: _Pass, checks: Checks, workflow: Workflow) -> _Whole:
+def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool) -> _Whole:
     missing = frozenset(path.rpartition(".")[2] for path in checks.broken)
     model = state.timed(
         "types", lambda: model_of(workflow, checks.catalog, checks.children, missing=missing)
@@ -126,7 +132,7 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow) -> _Whole:
     _run(state, "graph", checks)
     if state.failed:
         return _Whole(before=graphs.size, after=graphs.size)
-    pruned = state.timed("prune", lambda: prune.prune(model, graphs, reached))
+    pruned = state.timed("prune", lambda: pruner.prune(model, graphs, reached, enabled=pruning))
     bounded = state.timed("prune", lambda: bounds.bounds(model, pruned))
     _run(state, "plan", replace(checks, pruned=pruned, bounds=bounded))
     whole = _Whole(
@@ -137,23 +143,20 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow) -> _Whole:
     return _planned(state, model, pruned, whole)
 
 
-def _planned(state: _Pass, model: Model, pruned: prune.Pruned, whole: _Whole) -> _Whole:
+def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:
     constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned))
     places = state.timed("lower", lambda: layout.places(pruned))
     plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
     return replace(
-        whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(model, plan))
+        whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(plan, model.catalog))
     )
 
 
-def _tools(model: Model, plan: Plan) -> Iterator[tuple[str, str]]:
-    versions = {
-        operation.id: operation.version
-        for tool in model.catalog.tools.values()
-        for operation in tool.operations.values()
-    }
-    for name in plan.tools:
-        yield name, versions[name]
+def _tools(plan: Plan, catalog: ToolCatalog) -> Iterator[tuple[str, str]]:
+    """Yield the operations that a plan uses, each with its version."""
+    for id_ in plan.tools:
+        tool = catalog.tools[id_.partition(".")[0]]
+        yield id_, tool.operations[id_].version
 
 
 def _run(state: _Pass, stage: Stage, checks: Checks) -> None:

@@ -35,6 +35,7 @@ class _Choice:
     leaving: dict[str, Removal]
     readers: Mapping[str, tuple[str | None, ...]]
     outgoing: Mapping[str, tuple[Edge, ...]]
+    stops_at_once: bool
     kept: list[str] = field(default_factory=list)
 
     def stays(self, step: str | None) -> bool:
@@ -45,6 +46,12 @@ class _Choice:
         """Take a step off the list of those that leave."""
         if self.leaving.pop(step, None) is not None:
             self.kept.append(step)
+
+
+def stops_at_once(model: Model) -> bool:
+    """Tell whether a run starts nothing more once a step has failed (`on_failure: stop`)."""
+    chosen = model.workflow.on_failure
+    return chosen is not None and chosen.value == "stop"
 
 
 def leaving(model: Model, graphs: Graphs, reach: Reach) -> dict[str, Removal]:
@@ -61,6 +68,7 @@ def leaving(model: Model, graphs: Graphs, reach: Reach) -> dict[str, Removal]:
         },
         readers=_readers(model, graphs),
         outgoing=_outgoing(graphs),
+        stops_at_once=stops_at_once(model),
     )
     _keep_what_shows(choice)
     _add_unnoticed(choice, model)
@@ -135,14 +143,15 @@ def _is_felt(choice: _Choice, block: BlockGraph, edge: Edge, *, waits: bool) -> 
     """Tell whether leaving out the edge from a step that never runs would be felt.
 
     An edge that is always taken (`skipped`, `done`) can leave a join of `all` when its source
-    waits for nothing; an edge that is never taken can leave the other joins, where its source
-    keeps nobody waiting. A target that itself never runs needs what keeps it from running.
+    waits for nothing. An edge that is never taken can leave the other joins; only where a run
+    stops at its first failure does it show that `any` need not wait for it any more. A target
+    that itself never runs needs what keeps it from running.
     """
     mode = block.join(edge.target).mode
     if not choice.reach.runs(edge.target):
         return True
     if choice.reach.is_dead(edge):
-        return mode == "any" and waits
+        return mode == "any" and waits and choice.stops_at_once
     return mode != "all" or waits
 
 

@@ -38,17 +38,13 @@ def _in_tool(tool: Tool, wanted: str) -> Found:
     if len(ids) > 1:
         message = f"{tool.name!r} has {len(ids)} operations named {wanted!r}"
         return Found(fault=("tool-ambiguous", message, f"write one of: {', '.join(ids)}"))
-    broken = next((p for p in tool.problems if wanted in _called(p.operation, tool.name)), None)
-    if ids and ids[0] in tool.operations:
+    broken = tool.refusals.get(ids[0]) if ids else None
+    if broken is None and ids and ids[0] in tool.operations:
         return Found(operation=tool.operations[ids[0]])
     if broken is not None:
         message = f"operation {wanted!r} of {tool.name!r} can't be used: {broken.message}"
         return Found(fault=("tool-unknown", message, broken.location))
     return _missing(tool, wanted)
-
-
-def _called(operation: str, tool: str) -> tuple[str, ...]:
-    return (operation, operation.removeprefix(f"{tool}.")) if operation else ()
 
 
 def _missing(tool: Tool, wanted: str) -> Found:

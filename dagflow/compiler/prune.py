@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from dagflow.compiler.edges import Edge, branch_targets, sibling
 from dagflow.compiler.graph import BlockGraph, Graphs
 from dagflow.compiler.guards import constant, live_branches
-from dagflow.compiler.keep import leaving
+from dagflow.compiler.keep import leaving, stops_at_once
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.reach import Cause, Reach
 from dagflow.compiler.redundant import redundant
@@ -46,7 +46,7 @@ def prune(model: Model, graphs: Graphs, reach: Reach, *, enabled: bool = True) -
         idle, targets = dict(_idle(graphs, reach)), _targets(graphs)
         return Pruned(graphs=graphs, before=size, after=size, idle=idle, targets=targets)
     gone = leaving(model, graphs, reach)
-    patient = model.workflow.on_failure is not None and model.workflow.on_failure.value == "stop"
+    patient = stops_at_once(model)
     blocks = {
         path: _block(block, gone, reach, patient=patient)
         for path, block in graphs.blocks.items()

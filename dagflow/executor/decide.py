@@ -52,7 +52,8 @@ def decide(
 
     Folding the changes into `run` with `Run.apply` gives the state after the event. An event that
     is not taken is `refused` and says why; what happened instead (the run's deadline had passed, a
-    claimed step was out of time or budget) is in the changes even then. Raises `IllegalMoveError` for a move that the plan does not list.
+    claimed step was out of time or budget) is in the changes even then. Raises
+    `IllegalMoveError` for a move that the plan does not list.
     """
     return decide_all(plan, run, (event,), now, evaluator=evaluator)
 

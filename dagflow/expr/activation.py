@@ -30,15 +30,17 @@ def _insert(node: Trie, path: tuple[str, ...]) -> None:
     node[path[-1]] = None
 
 
-def picked(trie: Trie, full: Mapping[str, JsonValue]) -> JsonObject:
-    """Return the values at the trie's paths; what is absent stays absent."""
+def picked(trie: Trie, full: Mapping[str, JsonValue], ends: list[JsonValue]) -> JsonObject:
+    """Return the values at the trie's paths, and add each to `ends`; what is absent stays so."""
     found: JsonObject = {}
     for name, below in trie.items():
         if name in full:
             value = full[name]
-            found[name] = (
-                picked(below, value) if below is not None and isinstance(value, dict) else value
-            )
+            if below is not None and isinstance(value, dict):
+                found[name] = picked(below, value, ends)
+            else:
+                found[name] = value
+                ends.append(value)
     return found
 
 
@@ -50,7 +52,7 @@ def restrict(
     Objects along the paths are new, values at their ends are shared; a path that leads nowhere
     is left out, so absence looks the same before and after.
     """
-    return picked(trie_of(reads), full)
+    return picked(trie_of(reads), full, [])
 
 
 def is_clean(value: JsonValue, depth: int = 1) -> bool:

@@ -17,7 +17,9 @@ text in code points (left out of what does not fail by itself: constants and var
     {"let": "x", "is": node, "in": node}                what optMap and optFlatMap expand to
 
 Integers are JSON integers within int64; doubles are always written as JSON floats. Operators keep
-CEL's names (`_+_`, `_&&_`, `_?_:_`, `@in`, `_[_]`, `_?._`). The same text gives the same bytes.
+CEL's names (`_+_`, `_&&_`, `_?_:_`, `@in`, `_[_]`, `_?._`). Lowering adds two calls: `double`
+around an operand beside a number, and `@order` around what `map` and `filter` loop over where it
+may be an object (its keys, sorted). The same text in the same scope gives the same bytes.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, Schema
 from dagflow.expr.ast import Node, to_json
 from dagflow.expr.constants import MISSING, Constant, fold
@@ -43,6 +44,10 @@ class Checked:
     def paths(self) -> tuple[tuple[str, ...], ...]:
         """Return the paths that an activation must hold, for `plan.Expression.reads`."""
         return tuple(dict.fromkeys(read.path for read in self.reads))
+
+    def expression(self, line: int = 1, column: int = 1) -> Expression:
+        """Return what a plan stores; the place is that of the text's first character."""
+        return Expression(self.text, self.ast, self.paths, line, column)
 
 
 def check(

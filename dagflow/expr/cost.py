@@ -103,7 +103,10 @@ class Size:
         return Size(a, a, b, a, b)
 
 
-SCALAR = Size(ZERO, ONE, constant(8), ZERO, ZERO)
+_DIGITS: Final = 32  # of the longest number, instant or duration as text
+_EACH: Final = 8
+"""What every element weighs besides the bytes of its text."""
+SCALAR = Size(ZERO, ONE, constant(_EACH), ZERO, ZERO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +152,8 @@ class _Walk:
         value = node.value
         if not isinstance(value, str | bytes):
             return SCALAR
-        length = constant(len(value) * (4 if isinstance(value, str) else 1))
-        return Size(length, ONE, add(ONE, length), ZERO, ZERO)
+        length = constant(_length(value) if isinstance(value, str) else len(value))
+        return Size(length, ONE, add(constant(_EACH), length), ZERO, ZERO)
 
     def variable(self, node: Var) -> Size:
         return self.bound.get(node.name, SCALAR)
@@ -165,6 +168,9 @@ class _Walk:
             return self.make(size(sizes))
         if node.function in _INSIDE:
             return sizes[0].element()
+        if node.function == "string":
+            weight = add(sizes[0].weight, constant(_DIGITS))
+            return Size(weight, ONE, weight, ZERO, ZERO)
         if node.function in _SAME:
             return _either(sizes)
         return SCALAR
@@ -195,8 +201,8 @@ class _Walk:
         element = over.element() if node.kind == "filter" else inner
         total = Size(
             over.n,
-            add(ONE, over.n, _summed(inner.nodes, symbol, over)),
-            add(ONE, over.n, _summed(inner.weight, symbol, over)),
+            add(ONE, _summed(inner.nodes, symbol, over)),
+            add(constant(_EACH), _summed(inner.weight, symbol, over)),
             _largest(element.nodes, symbol, over),
             _largest(element.weight, symbol, over),
         )
@@ -269,7 +275,7 @@ def _gathered(parts: list[Size]) -> Size:
     """Return the size of a literal made of parts."""
     count = constant(len(parts))
     nodes = add(ONE, *(part.nodes for part in parts))
-    weight = add(ONE, *(part.weight for part in parts))
+    weight = add(constant(_EACH), *(part.weight for part in parts))
     return Size(count, nodes, weight, nodes, weight)
 
 
@@ -294,25 +300,27 @@ def _replaced(sizes: list[Size]) -> Size:
 def _joined(sizes: list[Size]) -> Size:
     """Bound `xs.join(sep)` and `join(xs, sep)`."""
     items, separator = sizes[0], sizes[1].weight if len(sizes) > 1 else ZERO
-    weight = add(items.weight, times(constant(32), items.n), times(items.n, separator))
+    weight = add(items.weight, times(constant(_DIGITS), items.n), times(items.n, separator))
+    weight = add(weight, constant(_EACH))
     return Size(weight, ONE, weight, ZERO, ZERO)
 
 
 def _split_text(sizes: list[Size]) -> Size:
     """Bound `s.split(sep)`: at most one piece a character."""
-    weight = times(constant(2), add(ONE, sizes[0].weight))
-    return Size(weight, weight, weight, ONE, sizes[0].weight)
+    pieces = add(ONE, sizes[0].n)
+    weight = add(constant(_EACH), times(constant(_EACH), pieces), sizes[0].weight)
+    return Size(pieces, add(ONE, pieces), weight, ONE, sizes[0].weight)
 
 
 def _formatted(sizes: list[Size]) -> Size:
     """Bound `s.format(xs)`: `s` and each item, in its longest form, once a placeholder."""
-    weight = add(sizes[0].weight, times(constant(32), add(*(s.weight for s in sizes))))
+    weight = add(sizes[0].weight, times(constant(_DIGITS), add(*(s.weight for s in sizes))))
     return Size(weight, ONE, weight, ZERO, ZERO)
 
 
 def _written(sizes: list[Size]) -> Size:
     """Bound `json(x)`: escapes take six characters for one, numbers up to 24."""
-    weight = add(times(constant(6), sizes[0].weight), times(constant(32), sizes[0].nodes))
+    weight = add(times(constant(6), sizes[0].weight), times(constant(_DIGITS), sizes[0].nodes))
     return Size(weight, ONE, weight, ZERO, ZERO)
 
 
@@ -348,7 +356,7 @@ _INSIDE = frozenset({"_[_]", "_[?_]", "_?._", "min", "max", "math.@max", "math.@
 _SAME = frozenset(
     {
         *("_?_:_", "orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn"),
-        *("string", "trim", "substring", "charAt", ORDER),
+        *("trim", "substring", "charAt", ORDER),
     }
 )
 _VISITORS: dict[type, Callable[..., Size]] = {
@@ -420,7 +428,7 @@ def measured(path: Path, value: JsonValue) -> dict[Symbol, int]:
     if isinstance(value, list | dict):
         parts = [_weigh(part) for part in (value.values() if isinstance(value, dict) else value)]
         names = sum(_length(key) for key in value) if isinstance(value, dict) else 0
-        nodes, weight = sum(p[0] for p in parts) + 1, sum(p[1] for p in parts) + names + 1
+        nodes, weight = sum(p[0] for p in parts) + 1, sum(p[1] for p in parts) + names + _EACH
         # the keys of an object are elements too, when it is looped over
         most_nodes = max((p[0] for p in parts), default=0) + bool(names)
         most_weight = max((p[1] for p in parts), default=0) + names
@@ -437,7 +445,7 @@ def _weigh(value: JsonValue) -> tuple[int, int]:
     while stack:
         item = stack.pop()
         nodes += 1
-        weight += 1 + (_length(item) if isinstance(item, str) else 8)
+        weight += _EACH + (_length(item) if isinstance(item, str) else 0)
         if isinstance(item, list):
             stack.extend(item)
         elif isinstance(item, dict):
@@ -447,4 +455,4 @@ def _weigh(value: JsonValue) -> tuple[int, int]:
 
 
 def _length(text: str) -> int:
-    return len(text) if text.isascii() else 4 * len(text)
+    return len(text) if text.isascii() else len(text.encode())

@@ -48,6 +48,7 @@ class _Ready:
     reads: Trie
     cost: Cost
     program: Program | None
+    depth: int
 
 
 _by_digest: OrderedDict[str, _Ready] = OrderedDict()
@@ -65,8 +66,13 @@ def evaluate(expression: Expression, activation: Mapping[str, JsonValue]) -> Jso
     ready = _ready(expression.ast)
     if ready.path is not None:
         return _at(expression, ready, activation)
-    data = picked(ready.reads, activation)
-    _check(expression, ready, data)
+    ends: list[JsonValue] = []
+    data = picked(ready.reads, activation, ends)
+    for value in ends:
+        if not is_clean(value, ready.depth):
+            _refuse(expression, ready, data)
+    if not ready.cost.free:
+        _bound(expression, ready, data)
     try:
         return run_program(ready.program or program_of(ready.node), data)
     except FailedError as failure:
@@ -113,7 +119,9 @@ def _made(ast: JsonObject) -> _Ready:
     chain = chain_of(node)
     path = chain.path if chain is not None and not chain.optional else None
     program = program_of(node) if path is None else None
-    return _Ready(ast, node, path, trie_of(paths_of(node)), cost_of(node), program)
+    paths = paths_of(node)
+    depth = 1 + max((len(read) for read in paths), default=0)
+    return _Ready(ast, node, path, trie_of(paths), cost_of(node), program, depth)
 
 
 def _at(expression: Expression, ready: _Ready, activation: Mapping[str, JsonValue]) -> JsonValue:
@@ -132,11 +140,7 @@ def _at(expression: Expression, ready: _Ready, activation: Mapping[str, JsonValu
     return value  # type: ignore[return-value]  # a path has two names or ends in a JSON value
 
 
-def _check(expression: Expression, ready: _Ready, data: JsonObject) -> None:
-    if not is_clean(data):
-        _refuse(expression, ready, data)
-    if ready.cost.free:
-        return
+def _bound(expression: Expression, ready: _Ready, data: JsonObject) -> None:
     sizes: dict[Symbol, int] = {}
     for path in ready.cost.paths:
         sizes |= measured(path, _lookup(path, data))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dagflow.core.errors import ERROR_CLASSES
-from dagflow.core.values import JsonObject, Schema
+from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr.facts import STATUSES
 from dagflow.expr.types import Type, of_schema
 
@@ -54,7 +54,8 @@ def step_view(output: Schema, *, foreach: bool = False) -> Schema:
     """Return the schema of `steps.<name>` for a step with that output.
 
     `status` is always there; `output` only when the step succeeded, `reason` when it was
-    skipped, `error` when it failed (or failed and was handled), `errors` on a foreach.
+    skipped, `error` when it failed (or failed and was handled). A foreach always has
+    `errors`, which is empty when no item failed.
     """
     properties: JsonObject = {
         "status": {"enum": list(STATUSES)},
@@ -62,11 +63,13 @@ def step_view(output: Schema, *, foreach: bool = False) -> Schema:
         "error": _ERROR,
         "output": output,
     }
+    required: list[JsonValue] = ["status"]
     if foreach:
         properties["errors"] = {"type": "array", "items": _ITEM_ERROR}
+        required.append("errors")
     return {
         "type": "object",
         "properties": properties,
-        "required": ["status"],
+        "required": required,
         "additionalProperties": False,
     }

@@ -6,8 +6,10 @@ stands for the text `${{`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dagflow.core.plan import Evaluated, Joined, Literal_, Value
 from dagflow.core.values import JsonObject, Schema
 from dagflow.expr.check import Checked, check
 from dagflow.expr.lexer import scan
@@ -106,6 +108,19 @@ class CheckedTemplate:
     def expressions(self) -> tuple[CheckedPart, ...]:
         """Return the expressions, in order."""
         return tuple(part for part in self.parts if isinstance(part, CheckedPart))
+
+    def value(self, place: Callable[[int], tuple[int, int]] = lambda _: (1, 1)) -> Value:
+        """Return what a plan stores; `place` gives the line and column of a template's offset."""
+        if not self.expressions:
+            return Literal_("".join(part for part in self.parts if isinstance(part, str)))
+        parts = tuple(
+            part if isinstance(part, str) else part.checked.expression(*place(part.offset))
+            for part in self.parts
+        )
+        first = parts[0]
+        if self.whole and not isinstance(first, str):
+            return Evaluated(first)
+        return Joined(parts)
 
 
 def check_template(

@@ -11,7 +11,6 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from dagflow.core.errors import UnavailableError, UsageError
@@ -26,7 +25,8 @@ USAGE_CODE: Final = 2
 _KEPT: Final = frozenset(
     {
         "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH",
-        "DAGFLOW_CACHE", "XDG_CACHE_HOME", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
+        "DAGFLOW_CACHE", "XDG_CACHE_HOME", "OMP_NUM_THREADS", "OMP_WAIT_POLICY",
+        "CUDA_VISIBLE_DEVICES",
     }
 )  # fmt: skip
 """All that the child sees of our environment: keys and tokens stay here."""
@@ -159,9 +159,3 @@ async def _last_words(process: Process) -> str:
     while piece := await process.stderr.read(4096):
         kept = (kept + piece)[-TOLD:]
     return kept.decode(errors="replace")
-
-
-def installed(model: str = DEFAULT_MODEL) -> Path:
-    """Return the local model's file. Raises `UsageError` with what to install."""
-    check_libraries()
-    return model_file(model)

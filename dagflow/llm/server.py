@@ -55,6 +55,8 @@ def serve(
     _check_exposure(host, api_key)
     check_libraries()
     path = model_file(model)
+    # read when torch loads: threads that spin while they wait cost a busy machine tenfold
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # bound before the model loads: a port in use is told at once
     with _bound(host, port) as listener:
         from dagflow.llm.app import build_app
@@ -69,7 +71,8 @@ def serve(
 
 
 def _end_with(leash: IO[bytes]) -> None:
-    while leash.read(4096):
+    # past the buffer, whose lock a thread that waits would hold while the interpreter ends
+    while os.read(leash.fileno(), 4096):
         pass
     # whoever wanted the answers is gone: there is nothing to finish
     os._exit(0)

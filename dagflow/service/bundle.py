@@ -6,7 +6,7 @@ The compiler touches no files: this is where they are read, so that what it sees
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -27,10 +27,14 @@ MAX_DOCUMENT: Final = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """An OpenAPI document as read: its text, or why it could not be read."""
+    """An OpenAPI document as read: its text, or why it could not be read.
+
+    `server` is the base URL that the workflow gives instead of the document's.
+    """
 
     text: str = ""
     location: str = ""
+    server: str | None = None
     problem: str = ""
 
 
@@ -64,7 +68,11 @@ def bundle_of(text: str, name: str) -> Bundle:
     workflow = parse(source).workflow
     tools = workflow.tools if workflow is not None else Table[ToolRef]()
     missing = {
-        tool.value: Document(location=reference.openapi.value, problem="it was not sent along")
+        tool.value: Document(
+            location=reference.openapi.value,
+            server=reference.server.value if reference.server else None,
+            problem="it was not sent along",
+        )
         for tool, reference in tools
         if reference.openapi is not None
     }
@@ -123,7 +131,9 @@ def _documents(tools: Table[ToolRef], folder: Path) -> dict[str, Document]:
     found = {}
     for name, reference in tools:
         if reference.openapi is not None:
-            found[name.value] = _document(folder / reference.openapi.value)
+            server = reference.server.value if reference.server else None
+            document = _document(folder / reference.openapi.value)
+            found[name.value] = replace(document, server=server)
     return found
 
 

@@ -43,7 +43,7 @@ def check(bundle: Bundle, *, prune: bool = True) -> Checked:
     start = time.perf_counter()
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
-    compiled = compile_workflow(bundle.source, tools, children=children)
+    compiled = compile_workflow(bundle.source, tools, children=children, prune=prune)
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),
@@ -72,7 +72,7 @@ def _children(bundle: Bundle) -> tuple[dict[str, Plan], dict[str, Source]]:
 def tool_catalog(bundle: Bundle) -> ToolCatalog:
     """Compile the documents of a bundle's tools; one that can't be read is a problem in it."""
     readable = {
-        name: ToolSource(text=document.text, location=document.location)
+        name: ToolSource(text=document.text, location=document.location, server=document.server)
         for name, document in bundle.documents.items()
         if not document.problem
     }

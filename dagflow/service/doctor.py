@@ -110,8 +110,7 @@ def _sandbox() -> Finding:
 
 
 def _model() -> Finding:
-    from dagflow.llm.installed import check_libraries, model_file
-    from dagflow.llm.local import DEFAULT_MODEL
+    from dagflow.llm.installed import DEFAULT_MODEL, check_libraries, model_file
 
     try:
         check_libraries()

@@ -65,7 +65,8 @@ def _value(name: str, text: str, schema: Schema) -> JsonValue:
     except ValueRefusedError:
         if kind is None:
             return text
-        wanted = kind if isinstance(kind, str) else " or ".join(map(str, kind or ()))
+        kinds = kind if isinstance(kind, list) else [kind]
+        wanted = " or ".join(map(str, kinds))
         raise UsageError(
             f"input {name!r} is {text!r}, not of type {wanted}",
             remedy='values are written as JSON: 3, true, ["a"], {"k": 1}',

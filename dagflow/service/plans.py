@@ -9,7 +9,7 @@ from typing import Final
 from dagflow.core.errors import UsageError, ValueRefusedError
 from dagflow.core.plan import Plan
 from dagflow.core.plan_json import from_json
-from dagflow.core.values import read_json
+from dagflow.core.values import JsonObject, read_json
 from dagflow.service.bundle import read_bundle
 from dagflow.service.check import Checked, check
 
@@ -25,31 +25,27 @@ class Loaded:
 
 
 def load_plan(file: str) -> Loaded:
-    """Read a plan file (`*.json` with a `plan_version`), or compile a workflow file."""
-    if file.endswith(".json") and _is_plan(file):
-        return Loaded(_read(file), None)
+    """Read a plan file, or compile a workflow file.
+
+    A file named `*.json` is a plan when it is JSON with a `plan_version`. Raises `UsageError`
+    for one that is no JSON, or a plan that is not whole.
+    """
+    value = _json(file) if file.endswith(".json") else None
+    if value is not None and "plan_version" in value:
+        return Loaded(from_json(value), None)
     checked = check(read_bundle(file))
     return Loaded(checked.plan, checked)
 
 
-def _is_plan(file: str) -> bool:
-    try:
-        with Path(file).open("rb") as opened:
-            return b'"plan_version"' in opened.read(MAX_PLAN)
-    except OSError:
-        return False
-
-
-def _read(file: str) -> Plan:
-    data = Path(file).read_bytes()
-    if len(data) > MAX_PLAN:
+def _json(file: str) -> JsonObject | None:
+    path = Path(file)
+    if not path.is_file():
+        return None
+    if path.stat().st_size > MAX_PLAN:
         raise UsageError(f"{file} is larger than 64 MiB")
     try:
-        value = read_json(data)
+        value = read_json(path.read_bytes())
     except ValueRefusedError as error:
-        raise UsageError(f"{file}: {error}", remedy="write it anew: dagflow plan FILE") from error
-    if not isinstance(value, dict):
-        raise UsageError(
-            f"{file} is not a plan", remedy="write one: dagflow plan FILE -o plan.json"
-        )
-    return from_json(value)
+        remedy = "if it was a plan, write it anew: dagflow plan FILE -o plan.json"
+        raise UsageError(f"{file}: {error}", remedy=remedy) from error
+    return value if isinstance(value, dict) else None

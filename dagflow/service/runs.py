@@ -118,5 +118,5 @@ class Runs:
 def hash_of(approval: Approval) -> str:
     """Return the hash of the exact arguments that an approval releases."""
     data = approval.body.get("data")
-    found = data.get("arguments") if isinstance(data, dict) else None
+    found = data.get("hash") if isinstance(data, dict) else None
     return found if isinstance(found, str) else ""

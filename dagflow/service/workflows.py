@@ -35,8 +35,13 @@ class Workflows:
         called workflow, are findings.
         """
         bundle = bundle_of(text, name)
-        given = {tool: Document(text=doc, location=tool) for tool, doc in documents.items()}
-        return check(replace(bundle, documents={**bundle.documents, **given}))
+        known = bundle.documents
+        given = {
+            tool: Document(text=text, location=tool, server=known[tool].server)
+            for tool, text in documents.items()
+            if tool in known
+        }
+        return check(replace(bundle, documents={**known, **given}))
 
     def register(self, text: str, name: str, documents: dict[str, str]) -> Registered:
         """Compile and keep a version of a workflow. Raises `RefusedError` with the report.

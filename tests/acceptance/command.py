@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +57,10 @@ class Shell:
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
 
-    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    @contextmanager
+    def start(self, *arguments: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+        """Give a command that goes on; it is killed if it still does at the end."""
+        process = subprocess.Popen(
             [sys.executable, "-m", "dagflow", *arguments],
             cwd=self.folder,
             env=self.environment(**env),
@@ -64,6 +68,11 @@ class Shell:
             stderr=subprocess.PIPE,
             text=True,
         )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
 
 HELLO = """\

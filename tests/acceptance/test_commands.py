@@ -66,7 +66,7 @@ def test_a_finding_points_at_its_place(shell: Shell) -> None:
     answer = shell("check", shell.write("hello.yaml", wrong))
 
     assert answer.code == 1
-    assert "hello.yaml:8:34" in answer.out
+    assert "hello.yaml:8:35" in answer.out
     assert "did you mean 'name'?" in answer.out
     assert "^" in answer.out
 
@@ -169,7 +169,7 @@ def test_a_failed_run_exits_1_and_says_why(shell: Shell) -> None:
 
 
 def test_a_run_that_misses_its_deadline_exits_3(shell: Shell) -> None:
-    flow = "dagflow: 1\nname: f\ndeadline: 300ms\nsteps:\n  nap:\n    wait: 30s\n"
+    flow = "dagflow: 1\nname: f\ndeadline: 300ms\nsteps:\n  nap:\n    wait: {signal: go}\n"
 
     answer = shell("run", shell.write("f.yaml", flow))
 

@@ -38,8 +38,12 @@ def cache_of_session() -> Path:
 @cache
 def loaded(precision: str = "float32"):
     """Return the model in memory, in full precision unless asked otherwise."""
+    import torch
+
     from dagflow.llm.models.weights import load_model
 
+    # more threads gain little at this size, and lose much on a busy machine
+    torch.set_num_threads(1)
     return load_model(installed_file(), cache_of_session(), precision)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 _FORMATS = "BbHhIif?"
 
@@ -67,7 +68,7 @@ class Reference:
     def _read(self, shape: tuple[int, ...], kind: int, at: int) -> np.ndarray:
         count = int(np.prod(shape))
         if kind == 0:
-            return self._data[at : at + 4 * count].view(np.float32).reshape(shape)
+            return self._data[at : at + 4 * count].copy().view(np.float32).reshape(shape)
         if kind == 8:
             rows = self._data[at : at + count // 32 * 34].reshape(-1, 34)
             scale = rows[:, :2].copy().view(np.float16).astype(np.float32)
@@ -91,17 +92,17 @@ class Reference:
                              "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
             }  # fmt: skip
             y = self._normed(x, w["attn_norm"])
-            q = self._turned((y @ w["attn_q"].T).reshape(-1, heads, width))
-            k = self._turned((y @ w["attn_k"].T).reshape(-1, kv_heads, width))
-            v = (y @ w["attn_v"].T).reshape(-1, kv_heads, width)
+            q = self._turned(_by(y, w["attn_q"]).reshape(-1, heads, width))
+            k = self._turned(_by(y, w["attn_k"]).reshape(-1, kv_heads, width))
+            v = _by(y, w["attn_v"]).reshape(-1, kv_heads, width)
             seen = [_seen(q[:, h], k[:, h * kv_heads // heads], v[:, h * kv_heads // heads])
                     for h in range(heads)]  # fmt: skip
-            x = x + np.concatenate(seen, 1) @ w["attn_output"].T
+            x = x + _by(np.concatenate(seen, 1), w["attn_output"])
             y = self._normed(x, w["ffn_norm"])
-            gate = y @ w["ffn_gate"].T
-            x = x + (gate / (1 + np.exp(-gate)) * (y @ w["ffn_up"].T)) @ w["ffn_down"].T
-        return (
-            self._normed(x, self.weight("output_norm.weight")) @ self.weight("token_embd.weight").T
+            gate = _by(y, w["ffn_gate"])
+            x = x + _by(gate / (1 + np.exp(-gate)) * _by(y, w["ffn_up"]), w["ffn_down"])
+        return _by(
+            self._normed(x, self.weight("output_norm.weight")), self.weight("token_embd.weight")
         )
 
     def _normed(self, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -115,6 +116,11 @@ class Reference:
         turns = np.exp(1j * angles)[:, None, :]
         pairs = (x[..., 0::2] + 1j * x[..., 1::2]) * turns
         return np.stack([pairs.real, pairs.imag], -1).reshape(x.shape).astype(np.float32)
+
+
+def _by(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    # numpy's own product spins on every core, which a busy machine pays for tenfold
+    return (torch.from_numpy(x) @ torch.from_numpy(weight).T).numpy()
 
 
 def _seen(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:

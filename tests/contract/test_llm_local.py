@@ -79,7 +79,7 @@ def test_steps_share_one_process_which_restarts_when_it_dies_and_ends_with_the_r
             assert set(worker.environ()) <= {*_kept(), "DAGFLOW_LLM_KEY", "LC_CTYPE"}
 
             worker.kill()
-            await until(lambda: not workers())
+            await until(lambda: not local._runs())
             again = await local.address()
             assert again.url != one.url
             children.extend(workers())

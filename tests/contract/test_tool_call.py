@@ -315,6 +315,7 @@ def test_a_multipart_body_is_parts_and_not_json() -> None:
             "tags": {"type": "array", "items": {"type": "string"}},
             "meta": {"type": "object"},
             "file": {"type": "string", "format": "binary"},
+            "none": {"type": ["string", "null"]},
         },
     }
     content = bytes(range(256))
@@ -326,6 +327,7 @@ def test_a_multipart_body_is_parts_and_not_json() -> None:
             "tags": ["a", "b"],
             "meta": {"k": BIG},
             "file": base64.b64encode(content).decode(),
+            "none": None,
         },
     )
 
@@ -468,6 +470,7 @@ def test_an_argument_can_not_take_the_place_of_a_credential() -> None:
         called(operation, {"header": {"x-key": "mine"}}, auth={"head": "TOKEN"})
 
     assert server.received[0].headers["x-key"] == "s3cret"
+    assert server.received[0].names.count("x-key") == 1
     assert "Authorization" not in str(operation.arguments)
 
 

@@ -17,6 +17,7 @@ class Received:
     headers: dict[str, str]
     body: bytes
     client: tuple[str, int]
+    names: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -63,6 +64,7 @@ def serving(reply: Reply | None = None, *, tls: ssl.SSLContext | None = None) ->
                 headers={key.lower(): value for key, value in self.headers.items()},
                 body=self.rfile.read(length),
                 client=self.client_address,
+                names=tuple(name.lower() for name in self.headers),
             )
             received.append(got)
             self._send(answer(got))

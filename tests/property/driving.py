@@ -28,7 +28,7 @@ START = datetime(2026, 1, 1, tzinfo=timezone.utc)  # noqa: UP017
 
 def compiled(text: str, *, prune: bool = True) -> Plan | None:
     """Return the plan of a workflow text, or None when it is refused."""
-    return compile_workflow(Source("generated.yaml", text), ToolCatalog()).plan
+    return compile_workflow(Source("generated.yaml", text), ToolCatalog(), prune=prune).plan
 
 
 @dataclass

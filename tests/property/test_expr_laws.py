@@ -70,34 +70,122 @@ values = st.fixed_dictionaries(
 
 FORMS = {
     "int": [
-        "{int} + {int}", "{int} - {int}", "{int} * {int}", "{int} / {int}", "{int} % {int}", "-{int}",
-        "({bool} ? {int} : {int})", "size({text})", "size({ints})", "sum({ints})", "max({ints})",
-        "{ints}[{int}]", "o.a", "o.c", "o.?c.orValue({int})", "m.x", "m.?y.orValue({int})", "int({text})",
-        "{item}.a", "(has(o.c) ? o.c : {int})", "lo[0].a", "lo[?0].?c.orValue({int})", "math.abs({int})",
-        "(ns == null ? {int} : ns.size())", "o.?c.optMap(v, v + {int}).orValue({int})",
-        "ln.filter(q, q != null).map(q, q + 1).size()", "int({num})",
+        "{int} + {int}",
+        "{int} - {int}",
+        "{int} * {int}",
+        "{int} / {int}",
+        "{int} % {int}",
+        "-{int}",
+        "({bool} ? {int} : {int})",
+        "size({text})",
+        "size({ints})",
+        "sum({ints})",
+        "max({ints})",
+        "{ints}[{int}]",
+        "o.a",
+        "o.c",
+        "o.?c.orValue({int})",
+        "m.x",
+        "m.?y.orValue({int})",
+        "int({text})",
+        "{item}.a",
+        "(has(o.c) ? o.c : {int})",
+        "lo[0].a",
+        "lo[?0].?c.orValue({int})",
+        "math.abs({int})",
+        "(ns == null ? {int} : ns.size())",
+        "o.?c.optMap(v, v + {int}).orValue({int})",
+        "ln.filter(q, q != null).map(q, q + 1).size()",
+        "int({num})",
     ],
-    "num": ["{num} + {int}", "{num} * {num}", "{int} - {num}", "{num} / 2", "({bool} ? {int} : {num})",
-            "sum([{num}, {num}])", "math.greatest({int}, {num})", "-{num}"],
-    "text": ["{text} + {text}", "({bool} ? {text} : {text})", "json({any})", "join({texts}, {text})", "o.t",
-             "string({int})", "{text}.replace({text}, {text})", "({bool} && ns != null ? ns : {text})",
-             "{text}.lowerAscii()", "{item}.t", "{texts}[0]"],
+    "num": [
+        "{num} + {int}",
+        "{num} * {num}",
+        "{int} - {num}",
+        "{num} / 2",
+        "({bool} ? {int} : {num})",
+        "sum([{num}, {num}])",
+        "math.greatest({int}, {num})",
+        "-{num}",
+    ],
+    "text": [
+        "{text} + {text}",
+        "({bool} ? {text} : {text})",
+        "json({any})",
+        "join({texts}, {text})",
+        "o.t",
+        "string({int})",
+        "{text}.replace({text}, {text})",
+        "({bool} && ns != null ? ns : {text})",
+        "{text}.lowerAscii()",
+        "{item}.t",
+        "{texts}[0]",
+    ],
     "bool": [
-        "{int} < {int}", "{int} == {num}", "{num} >= {int}", "{text} == {text}", "{bool} && {bool}",
-        "{bool} || {bool}", "!{bool}", "{ints}.exists(q, q > {int})", "{ints}.all(q, q != {int})",
-        "lo.exists_one(q, q.a == {int})", "{int} in {ints}", "has(o.c)", "has(o.c) && o.c > {int}",
-        "ns != null && ns.size() > {int}", "ns == null || ns == {text}", "{text}.contains({text})",
-        "{any} == {any}", "'x' in m", "{text} in {texts}", "free == {any}",
+        "{int} < {int}",
+        "{int} == {num}",
+        "{num} >= {int}",
+        "{text} == {text}",
+        "{bool} && {bool}",
+        "{bool} || {bool}",
+        "!{bool}",
+        "{ints}.exists(q, q > {int})",
+        "{ints}.all(q, q != {int})",
+        "lo.exists_one(q, q.a == {int})",
+        "{int} in {ints}",
+        "has(o.c)",
+        "has(o.c) && o.c > {int}",
+        "ns != null && ns.size() > {int}",
+        "ns == null || ns == {text}",
+        "{text}.contains({text})",
+        "{any} == {any}",
+        "'x' in m",
+        "{text} in {texts}",
+        "free == {any}",
     ],
-    "ints": ["[{int}, {int}]", "{ints} + {ints}", "{ints}.map(q, q + {int})", "{ints}.filter(q, q > {int})",
-             "lo.map(q, q.a)", "sort({ints})", "distinct({ints})", "flatten([{ints}, {ints}])",
-             "{ints}.map(q, {bool}, q * 2)", "[{int}, ?o.?c]", "({bool} ? {ints} : {ints})",
-             "ln.filter(q, q != null)"],
-    "texts": ["[{text}]", "{texts}.map(q, q + {text})", "m.map(q, q)", "lo.map(q, q.t)", "{text}.split('a')"],
-    "item": ["{{'a': {int}, 't': {text}}}", "{{'a': {int}, 't': {text}, ?'c': o.?c}}", "({bool} ? {item} : o)"],
-    "any": ["{int}", "{num}", "{text}", "{bool}", "{ints}", "{texts}", "{item}", "free", "null", "lo",
-            "lo.map(q, {{'k': q.a, 'v': [q.t, {any}]}})", "lo.filter(q, q.a > {int})", "free.a", "ln"],
-}  # fmt: skip
+    "ints": [
+        "[{int}, {int}]",
+        "{ints} + {ints}",
+        "{ints}.map(q, q + {int})",
+        "{ints}.filter(q, q > {int})",
+        "lo.map(q, q.a)",
+        "sort({ints})",
+        "distinct({ints})",
+        "flatten([{ints}, {ints}])",
+        "{ints}.map(q, {bool}, q * 2)",
+        "[{int}, ?o.?c]",
+        "({bool} ? {ints} : {ints})",
+        "ln.filter(q, q != null)",
+    ],
+    "texts": [
+        "[{text}]",
+        "{texts}.map(q, q + {text})",
+        "m.map(q, q)",
+        "lo.map(q, q.t)",
+        "{text}.split('a')",
+    ],
+    "item": [
+        "{{'a': {int}, 't': {text}}}",
+        "{{'a': {int}, 't': {text}, ?'c': o.?c}}",
+        "({bool} ? {item} : o)",
+    ],
+    "any": [
+        "{int}",
+        "{num}",
+        "{text}",
+        "{bool}",
+        "{ints}",
+        "{texts}",
+        "{item}",
+        "free",
+        "null",
+        "lo",
+        "lo.map(q, {{'k': q.a, 'v': [q.t, {any}]}})",
+        "lo.filter(q, q.a > {int})",
+        "free.a",
+        "ln",
+    ],
+}
 LEAVES = {
     "int": ["i", "j", "0", "1", "3"],
     "num": ["n", "0.5", "2.0"],
@@ -118,8 +206,7 @@ def written(draw: st.DrawFn, kind: str, depth: int = 3) -> str:
     form = draw(st.sampled_from(FORMS[kind]))
     names = [kind for kind in FORMS if "{" + kind + "}" in form]
     parts = {name: draw(written(name, depth - 1)) for name in names}
-    text = form.format(**{name: _wrapped(part) for name, part in parts.items()})
-    return text
+    return form.format(**{name: _wrapped(part) for name, part in parts.items()})
 
 
 def _wrapped(text: str) -> str:
@@ -162,7 +249,7 @@ def outcome(found: Checked, data: JsonObject) -> tuple[str, object]:
 
 
 laws = settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 OURS = ("json(", "sum(", "min(", "max(", "sort(", "distinct(", "flatten(", "join(")
 

@@ -109,7 +109,7 @@ def as_svg(view: StatesView) -> str:
     }
     below = max(y for _, y in corners.values()) + _HEIGHT + _MARGIN
     arrows = [_move(view, index, corners) for index in range(len(view.moves))]
-    boxes = [_state(view, state, *corner) for state, corner in corners.items()]
+    boxes = [_state(state, *corner) for state, corner in corners.items()]
     legend = list(_legend(view, below))
     longest = max(len(line) for line in _lines(view))
     right = max(x for x, _ in corners.values()) + _WIDTH
@@ -131,7 +131,7 @@ def _cells(view: StatesView) -> dict[str, tuple[int, int]]:
     return cells
 
 
-def _state(view: StatesView, state: str, x: float, y: float) -> str:
+def _state(state: str, x: float, y: float) -> str:
     kind = "box"
     if state.startswith("waiting"):
         kind = "box wait"

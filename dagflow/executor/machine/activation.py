@@ -19,8 +19,11 @@ def instant(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def step_view(record: StepRecord) -> JsonObject:
-    """Return `steps.<name>`: `output` is there only when the step succeeded."""
+def step_view(record: StepRecord, *, foreach: bool = False) -> JsonObject:
+    """Return `steps.<name>`: `output` is there only when the step succeeded.
+
+    A foreach always has `errors`, which is empty when no item failed.
+    """
     status, _, rest = record.state.partition("(")
     view: JsonObject = {"status": status}
     if rest:
@@ -31,8 +34,8 @@ def step_view(record: StepRecord) -> JsonObject:
             "message": record.error.message,
             "attempt": record.error.attempt,
         }
-    if record.errors is not None:
-        view["errors"] = record.errors
+    if record.errors is not None or foreach:
+        view["errors"] = record.errors or []
     if status == "succeeded":
         view["output"] = record.output
     return view
@@ -105,7 +108,8 @@ class Scope:
         for block, frame in self.around():
             if name in block.sites:
                 path = within(frame, name)
-                return step_view(self.run.steps.get(path) or StepRecord(path=path))
+                record = self.run.steps.get(path) or StepRecord(path=path)
+                return step_view(record, foreach=block.sites[name].step.kind == "foreach")
         return None
 
     def _inputs(self, reads: Iterable[tuple[str, ...]]) -> JsonValue:  # noqa: ARG002  # as in _ROOTS

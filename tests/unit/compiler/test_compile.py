@@ -160,6 +160,13 @@ def test_mistake_in_one_loop_does_not_hide_one_in_another() -> None:
     assert [f.code for f in told(text)] == ["DF201", "DF301"]
 
 
+def test_graph_of_a_block_is_not_judged_while_a_step_of_it_is_broken() -> None:
+    ring = "y: {wait: {for: 1s}, after: z}\nz: {wait: {for: 1s}, after: y}"
+
+    assert [f.code for f in told(workflow(ring))] == ["DF301"]
+    assert [f.code for f in told(workflow(f"{ring}\na: {{fail: x, when: inputs.x}}"))] == ["DF101"]
+
+
 def test_findings_are_sorted_by_place() -> None:
     text = whole().replace("inputs.n", "inputs.m").replace("inputs.words", "inputs.word")
 

@@ -74,7 +74,11 @@ def test_defaults_of_workflow_and_kind_are_filled_in() -> None:
     text = workflow(
         """
         a: {tool: helpdesk.listTickets}
-        b: {tool: helpdesk.listTickets, timeout: 2s, retry: {factor: 3}, quota: {pids: 8}}
+        b:
+          tool: helpdesk.GET /tickets
+          timeout: 2s
+          retry: {factor: 3, backoff: 1s}
+          quota: {pids: 8}
         c: {transform: 1 + size(steps.a.output.body) + size(steps.b.output.body)}
         """,
         f'{top}\n    outputs: {{n: "${{{{ steps.c.output }}}}"}}',
@@ -83,6 +87,7 @@ def test_defaults_of_workflow_and_kind_are_filled_in() -> None:
 
     assert (found["a"].timeout, found["a"].retry.attempts, found["a"].retry.backoff) == (7, 4, 2)
     assert (found["b"].timeout, found["b"].retry.attempts, found["b"].retry.factor) == (2, 4, 3)
+    assert found["b"].retry.backoff == 1
     assert (found["c"].timeout, found["c"].retry.attempts) == (None, 1)
     assert (found["b"].limits.memory, found["b"].limits.pids) == (64 * 1024**2, 8)
 

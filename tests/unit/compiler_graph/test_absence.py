@@ -64,6 +64,16 @@ def test_producer_that_recovers_is_fine() -> None:
     assert pairs(*steps) == []
 
 
+def test_two_reads_that_go_missing_together_do_not_excuse_each_other() -> None:
+    steps = (
+        made("a", when="x"),
+        made("b", reads=["a"]),
+        made("c", after=["a", ("b", "skipped")], join="any", reads=["a", "b"]),
+    )
+
+    assert pairs(*steps) == [("c", "b")]
+
+
 def test_any_join_vouches_for_what_all_its_ways_have_in_common() -> None:
     steps = (
         made("a", when="x"),

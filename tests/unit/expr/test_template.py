@@ -177,3 +177,18 @@ def test_json_writes_anything_into_text() -> None:
     text = expression("json(steps.fetch.output.maybe)")
 
     assert render(Joined(("a ", text)), VALUES) == "a [1,null]"
+
+
+def test_a_checked_template_becomes_what_a_plan_stores() -> None:
+    text = "é ${{ inputs.x }}"
+
+    value = checked(text).value(lambda offset: (7, 3 + offset))
+
+    assert isinstance(value, Joined)
+    (before, stored) = value.parts
+    assert before == "é "
+    assert isinstance(stored, Expression)
+    assert (stored.line, stored.column, stored.reads) == (7, 9, (("inputs", "x"),))
+    assert isinstance(checked("${{ inputs.x }}").value(), Evaluated)
+    assert checked("$${{").value() == Literal_("${{")
+    assert render(value, VALUES) == "é 5"

@@ -126,6 +126,15 @@ def test_an_operations_parameter_replaces_the_paths() -> None:
     assert arguments["properties"]["header"]["properties"]["n"] == {"type": "boolean"}
 
 
+def test_header_parameters_are_the_same_in_whatever_case() -> None:
+    shared = {"in": "header", "name": "X-Trace", "schema": {"type": "string"}}
+    own = {"in": "header", "name": "x-trace", "schema": {"type": "integer"}}
+    made = tool({"/x": {"parameters": [shared], "get": {**OK, "parameters": [own]}}})
+
+    arguments: Any = made.operations["t.GET /x"].arguments
+    assert arguments["properties"]["header"]["properties"] == {"x-trace": {"type": "integer"}}
+
+
 @pytest.mark.parametrize(
     ("parameter", "words"),
     [

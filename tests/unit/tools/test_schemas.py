@@ -254,6 +254,7 @@ def test_read_only_in_a_parent_is_not_required_of_a_child() -> None:
         {"$ref": "https://example.com/schema.json"},
         {"$ref": "file:///etc/passwd"},
         {"$ref": "other.yaml#/A"},
+        {"$ref": "x/components/schemas/Known"},
         {"$dynamicRef": "#x"},
     ],
 )
@@ -262,7 +263,8 @@ def test_a_bad_schema_costs_its_own_operation_only(schema: Any) -> None:
         {
             "/bad": {"post": {**json_body(schema), "responses": {"204": {}}}},
             "/good": {"get": {"responses": {"204": {}}}},
-        }
+        },
+        components={"schemas": {"Known": {"type": "string"}}},
     )
 
     assert list(made.operations) == ["t.GET /good"]
