@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -117,17 +118,23 @@ class LazyCage:
     def __init__(self, *, unsafe: bool) -> None:
         self._unsafe = unsafe
         self._cage: Cage | None = None
+        self._opening = asyncio.Lock()
 
     async def run(self, action: Action) -> Outcome:
         """Run an action; a host without a sandbox is the outcome "sandbox", with its reason."""
+        try:
+            cage = await self._opened()
+        except UsageError as error:
+            return Outcome(kind="sandbox", exit_code=-1, message=error.message)
+        return await cage.run(action)
+
+    async def _opened(self) -> Cage:
         from dagflow.executor.sandbox.preflight import open_cage
 
-        if self._cage is None:
-            try:
+        async with self._opening:  # the first actions may come together
+            if self._cage is None:
                 self._cage = await open_cage(unsafe=self._unsafe)
-            except UsageError as error:
-                return Outcome(kind="sandbox", exit_code=-1, message=error.message)
-        return await self._cage.run(action)
+            return self._cage
 
 
 async def require(plan: Plan, settings: Settings) -> None:

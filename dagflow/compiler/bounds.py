@@ -25,13 +25,17 @@ from dagflow.core.steps.wait import Wait
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cost:
-    """What one execution of a step, with all inside it, can come to; None is no bound."""
+    """What one execution of a step, with all inside it, can come to; None is no bound.
+
+    `surely` tells that nothing in the step itself lets a successful run do without it.
+    """
 
     steps: int | None = 1
     tokens: int | None = 0
     tool_calls: int | None = 0
     best: float = 0.0
     worst: float | None = 0.0
+    surely: bool = True
 
 
 def bounds(model: Model, pruned: Pruned) -> Bounds:
@@ -114,16 +118,24 @@ def _back(last: str | None, came: Mapping[str, str | None]) -> tuple[str, ...]:
 def _fastest(
     block: BlockGraph, costs: Mapping[str, _Cost], before: Mapping[str, list[str]]
 ) -> float:
-    """Return the time that no run beats: over steps that surely run, each after all it needs."""
+    """Return the time that no run that succeeds beats: over the steps that run in each of them."""
     ends: dict[str, float] = {}
     for step in block.order:
-        if block.incoming.get(step) and block.join(step).mode != "all":
-            ends[step] = 0.0
-            continue
-        start = max((ends[source] for source in before[step]), default=0.0)
-        ends[step] = start + costs[step].best
-    sure = [ends[step] for step in block.steps if not block.incoming.get(step)]
-    return max(sure, default=0.0)
+        if costs[step].surely and _follows(block, step, ends):
+            ends[step] = costs[step].best + max(
+                (ends[s] for s in before[step] if s in ends), default=0.0
+            )
+    return max(ends.values(), default=0.0)
+
+
+def _follows(block: BlockGraph, step: str, sure: Mapping[str, float]) -> bool:
+    """Tell whether a step runs wherever all those steps have succeeded."""
+    edges = block.incoming.get(step, ())
+    if edges and block.join(step).mode != "all":
+        return False
+    if any(edge.source not in sure or not {"success", "done"} & set(edge.on) for edge in edges):
+        return False
+    return all(need in sure for need in block.needs(step))
 
 
 def _cost(model: Model, pruned: Pruned, facts: StepFacts, costs: Mapping[str, _Cost]) -> _Cost:
@@ -132,12 +144,12 @@ def _cost(model: Model, pruned: Pruned, facts: StepFacts, costs: Mapping[str, _C
     attempts = retry.attempts
     bound = _earliest(one.worst, timeout_of(facts.step, model.workflow))
     worst = None if bound is None else worst_seconds(retry, bound)
-    may_skip = facts.step.when is not None
     return _Cost(
         steps=one.steps if one.steps is None else 1 + (one.steps - 1) * attempts,
         tokens=_times(one.tokens, attempts),
         tool_calls=_times(one.tool_calls, attempts),
-        best=0.0 if may_skip else one.best,
+        best=one.best,
+        surely=facts.step.when is None and not facts.step.on_error,
         worst=_earliest(worst, seconds(facts.step.deadline)),
     )
 

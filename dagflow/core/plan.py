@@ -140,12 +140,13 @@ class Constraint:
     """One move that the engine may make for a step, and the checked condition of it.
 
     `before` and `after` are labels of `core.run.STATES`; `guard` is CEL over `steps`, `inputs`
-    and, where it applies, `error`, `attempt`, `now` — "true" where nothing more is asked.
+    and, where it applies, `error`, `attempt`, `now` — "true" where nothing more is asked. In a
+    plan file the labels are `from` and `to`.
     """
 
     step: str
-    before: str
-    after: str
+    before: str = field(metadata={"json": "from"})
+    after: str = field(metadata={"json": "to"})
     guard: str = "true"
 
 

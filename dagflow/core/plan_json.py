@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
@@ -161,7 +161,7 @@ def _raw(kind: type[_Json]) -> _Codec:
 
 def _record(cls: type[Any]) -> _Codec:
     hints = typing.get_type_hints(cls, localns=dict(_NAMES))
-    parts = {item.name.rstrip("_"): (item.name, _later(hints[item.name])) for item in fields(cls)}
+    parts = {_key(item): (item.name, _later(hints[item.name])) for item in fields(cls)}
     is_plan = cls is Plan
 
     encoders: list[tuple[str, str, Encode]] = []
@@ -190,6 +190,11 @@ def _record(cls: type[Any]) -> _Codec:
 
     words = "an object with " + ", ".join(parts)
     return _Codec(encode, decode, takes, words)
+
+
+def _key(item: Field[Any]) -> str:
+    """Return the key of a field: its name, or what stands for a word that Python keeps."""
+    return str(item.metadata.get("json", item.name.rstrip("_")))
 
 
 def _entries(value: JsonValue, parts: Mapping[str, object]) -> JsonObject:

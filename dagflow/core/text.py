@@ -12,3 +12,11 @@ UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202
 def clean(text: str) -> str:
     """Return `text` with every character that could command a terminal shown as an escape."""
     return UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def abridged(text: str, most: int = 400) -> str:
+    """Return `text`, or its two ends and how much is left out when it is longer than `most`."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} … {len(text) - 2 * half:,} more characters … {text[-half:]}"

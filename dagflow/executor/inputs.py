@@ -16,11 +16,17 @@ def accepted(plan: Plan, inputs: JsonObject) -> JsonValue:
 
     try:
         check_value(inputs)
-        given = fill_defaults(plan.inputs_schema, inputs)
-        validate(plan.inputs_schema, given)
     except ValueRefusedError as error:
-        raise UsageError(
-            f"the inputs of workflow {plan.name!r} don't fit: {error.message}",
-            remedy="give each input with the type that the workflow declares under `inputs`",
-        ) from error
+        raise _unfit(plan, error.message) from error
+    given = fill_defaults(plan.inputs_schema, inputs)
+    violation = validate(plan.inputs_schema, given)
+    if violation is not None:
+        raise _unfit(plan, f"{violation.pointer or '/'}: {violation.message}")
     return given
+
+
+def _unfit(plan: Plan, reason: str) -> UsageError:
+    return UsageError(
+        f"the inputs of workflow {plan.name!r} don't fit: {reason}",
+        remedy="give each input with the type that the workflow declares under `inputs`",
+    )

@@ -96,10 +96,12 @@ def _take_up(engine: Engine, run_id: str) -> tuple[tuple[str, str], ...]:
 
 
 def _take_back_all(engine: Engine, run_id: str) -> tuple[tuple[str, str], ...]:
-    """Take back a run's lost leases and handle its messages."""
+    """Take back a run's lost leases, and handle its messages and those of its children to it."""
     lost = _take_back(engine, engine.store.leases(run_id=run_id))
-    for message in engine.store.outbox(run_id=run_id):
-        perform(engine, message)
+    children = [child.id for child in engine.store.children(run_id)]
+    for sender in (run_id, *children):
+        for message in engine.store.outbox(run_id=sender):
+            perform(engine, message)
     return lost
 
 

@@ -84,7 +84,7 @@ def _plain(inner: Type) -> Type:
 
 def _summed(_walk: Walk, _node: Call, found: Type) -> Type:
     inner = element(found)
-    return _plain(inner) if not inner.is_dyn else of_kind("number")
+    return of_kind("number") if "dyn" in inner.kinds else _plain(inner)
 
 
 def _chosen(walk: Walk, node: Call, found: Type) -> Type:

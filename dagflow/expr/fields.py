@@ -13,6 +13,7 @@ from dagflow.expr.types import (
     DYN,
     FAILED,
     MAX_REFERENCES,
+    NEVER,
     SPECIAL,
     STRING,
     Type,
@@ -91,7 +92,9 @@ def element(type_: Type, index: int | None = None) -> Type:
         return type_.inner
     branches = [b for b in _branches(type_.schema, type_.root, 0) if _may_be(b, "list")]
     found = [part for schema, root in branches for part in _elements(schema, root, index)]
-    return union(*found) if found else DYN
+    if not found:
+        return NEVER if branches else DYN
+    return union(*found)
 
 
 def least_items(type_: Type) -> int:

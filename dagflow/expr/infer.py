@@ -36,8 +36,8 @@ from dagflow.expr.scope import Scope
 from dagflow.expr.signatures import TYPE_NAMES
 from dagflow.expr.types import (
     BOOL,
-    DYN,
     FAILED,
+    NEVER,
     Type,
     closed,
     list_of,
@@ -308,7 +308,7 @@ class Inference:
     def array(self, node: ListOf) -> Typed:
         """Infer a list literal."""
         lowered, types = self._parts(node.items, node.optional)
-        element_ = union(*types) if types else DYN
+        element_ = union(*types) if types else NEVER
         least = len(types) - len(node.optional)
         found = list_of(element_, least, len(types))
         return replace(node, items=lowered), found

@@ -22,6 +22,7 @@ from dagflow.expr.types import (
     BOOL,
     DYN,
     FAILED,
+    NEVER,
     NUMERIC,
     SIZE,
     STRING,
@@ -412,7 +413,7 @@ def _optional_of(_walk: Walk, node: Call, types: list[Type]) -> Typed:
 
 
 def _optional_none(_walk: Walk, node: Call, _types: list[Type]) -> Typed:
-    return node, optional_of(Type(False, False, frozenset()))
+    return node, optional_of(NEVER)
 
 
 def _has_value(walk: Walk, node: Call, types: list[Type]) -> Typed:

@@ -83,8 +83,8 @@ class Type:
 
     @property
     def is_dyn(self) -> bool:
-        """Tell whether nothing is known of its kind."""
-        return "dyn" in self.kinds
+        """Tell whether nothing is known of its kind, or there is no such value at all."""
+        return "dyn" in self.kinds or not self.kinds
 
     @property
     def nullable(self) -> bool:
@@ -99,6 +99,8 @@ class Type:
 
 
 DYN = Type(True, True, frozenset({"dyn"}))
+NEVER = Type(False, False, frozenset())
+"""The type of what can't be, such as an element of an empty list."""
 FAILED = Type(True, True, frozenset({"failed"}))
 
 

@@ -158,11 +158,16 @@ def _children(workflow: Workflow, folder: Path, inside: tuple[Path, ...]) -> dic
         if path.resolve() in inside or written in found:
             continue
         try:
-            name = path.relative_to(Path.cwd()).as_posix() if path.is_absolute() else str(path)
-            found[written] = _read(path, name=name, inside=inside)
-        except (UsageError, NotFoundError, ValueError):
+            found[written] = _read(path, name=_shown(path), inside=inside)
+        except (UsageError, NotFoundError):
             continue
     return found
+
+
+def _shown(path: Path) -> str:
+    """Return a path as reports show it: from the working folder where it lies below that."""
+    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return path.relative_to(Path.cwd()).as_posix() if inside else path.as_posix()
 
 
 def _child_files(workflow: Workflow) -> list[str]:

@@ -203,7 +203,7 @@ def test_a_move_taken_out_of_a_plan_file_is_refused_by_the_engine(shell: Shell) 
     shell("plan", "hello.yaml", "-o", "plan.json")
     plan = json.loads((shell.folder / "plan.json").read_text())
     moves = plan["constraints"]
-    without = [m for m in moves if (m["step"], m["after"]) != ("shout", "skipped(guard)")]
+    without = [m for m in moves if (m["step"], m["to"]) != ("shout", "skipped(guard)")]
     assert len(without) == len(moves) - 1
     shell.write("less.json", json.dumps({**plan, "constraints": without}))
 

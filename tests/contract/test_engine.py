@@ -517,6 +517,31 @@ def test_recovery_takes_back_what_a_gone_worker_held(store: RunStore) -> None:
     assert states(bench)["a"] == "ready"
 
 
+class Dying(Exception):  # noqa: N818  # not an error: the end
+    """Stands for the end of the process."""
+
+
+async def test_recovery_tells_a_parent_of_a_child_that_ended_unheard(store: RunStore) -> None:
+    def die(point: str) -> None:
+        if point == "before-child-ended":
+            raise Dying
+
+    first = Bench(store, reach=die)
+    first.start(plan(child("call", "", plan(step("x"), name="inner")), step("b", "call")))
+    (row,) = store.children("r1")
+    until = first.clock.now() + timedelta(seconds=30)
+    (attempt,) = first.engine.claim(row.id, ["x"], Claimant("w", until, 1)).attempts
+    with pytest.raises(Dying):
+        first.engine.handle(row.id, Succeed(path="x", token=attempt.token, output=1))
+    assert states(first)["call"] == "waiting(child)"
+
+    bench = Bench(store)
+    async with bench.worker(named):
+        recover(bench.engine, "r1")
+        assert states(bench)["call"] == "succeeded"
+        await bench.finish("r1")
+
+
 def test_recovery_leaves_what_others_hold(store: RunStore) -> None:
     clock = FakeClock()
     bench = Bench(store, clock)

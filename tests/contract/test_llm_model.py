@@ -82,7 +82,7 @@ def forced() -> tuple[list[int], np.ndarray]:
     text = "Name three things that a database index is good for."
     prompts = engine()._language.prompts
     prompt = prompts.tokens([Message("user", text)])
-    answer = text_of(ask(text, max_tokens=32))
+    answer = text_of(ask(text, max_tokens=24))
     tokens = prompt + loaded().tokenizer.encode(answer, special=False)
     return tokens, Reference(installed_file()).logits(tokens)
 
@@ -260,11 +260,11 @@ def test_a_prompt_and_answer_beyond_the_context_are_refused(words: int, answer: 
 
 def test_a_stop_text_ends_the_answer_and_is_not_shown() -> None:
     text = "Count: 1, 2, 3, 4, 5, 6, 7, 8, 9. Repeat the numbers."
-    free = text_of(ask(text))
+    free = text_of(ask(text, max_tokens=16))
     place = len(free) // 2
     stop = free[place : place + 4]
 
-    found = ask(text, stop=(stop,))
+    found = ask(text, stop=(stop,), max_tokens=16)
 
     assert text_of(found) == free[: free.index(stop)]
     assert found[-1].finish_reason == "stop"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dagflow.core.findings import Bounds, Finding, Report
 from dagflow.core.page import badge, facts, page, table, text
 from dagflow.core.source import Source
+from dagflow.core.text import abridged
 
 
 def render(
@@ -133,7 +134,7 @@ def _finding(finding: Finding) -> str:
         parts.append(f'<p class="help">{text(related.message)}: {text(place)}</p>')
     if finding.witness is not None:
         witness = json.dumps(finding.witness, ensure_ascii=False)
-        parts.append(f'<p class="help">witness: <code>{text(witness)}</code></p>')
+        parts.append(f'<p class="help">witness: <code>{text(abridged(witness))}</code></p>')
     if finding.help:
         parts.append(f'<p class="help">help: {text(finding.help)}</p>')
     return f'<div class="finding {finding.severity.value}">{"".join(parts)}</div>'

@@ -9,7 +9,7 @@ from typing import Final
 
 from dagflow.core.findings import Finding, Report, Severity
 from dagflow.core.source import Source, Span
-from dagflow.core.text import clean
+from dagflow.core.text import abridged, clean
 
 RESET: Final = "\x1b[0m"
 STYLES: Final[Mapping[str, str]] = {
@@ -49,7 +49,7 @@ def _finding(finding: Finding, sources: Mapping[str, Source], paint: _Paint) -> 
         lines += _quote(related.span, sources, paint, "note", marker=":::")
     if finding.witness is not None:
         witness = json.dumps(finding.witness, ensure_ascii=False)
-        lines.append(f"  {paint('frame', '=')} witness: {clean(witness)}")
+        lines.append(f"  {paint('frame', '=')} witness: {clean(abridged(witness))}")
     if finding.help:
         lines += _help(finding.help, paint)
     return "\n".join([*lines, ""])

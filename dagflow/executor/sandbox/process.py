@@ -23,6 +23,8 @@ FIRST_UID: Final = 2_000_000_000  # a range that no distribution hands out
 SLOTS: Final = 10_000
 PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 RESULT_CAP: Final = 16 * 1024 * 1024
+_NUMBERS: Final = itertools.count()
+"""Of the actions of this process, whichever cage runs them: two never share a group or user."""
 
 
 def python_folders() -> tuple[str, ...]:
@@ -80,13 +82,12 @@ class ProcessCage:
 
     groups: Groups
     root: str
-    _names: itertools.count[int] = field(default_factory=itertools.count)
 
     async def run(self, action: Action) -> Outcome:
         """Run one action to its end and leave nothing of it behind."""
         if action.network:
             return _refused("network inside a sandboxed step is not offered; call a tool step")
-        number = next(self._names)
+        number = next(_NUMBERS)
         name = f"action-{os.getpid()}-{number}"
         try:
             group = self.groups.create(name, action.limits)

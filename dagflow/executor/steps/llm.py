@@ -105,6 +105,6 @@ def _value(text: str, last: ChatChunk, max_tokens: int) -> JsonValue:
     except ValueRefusedError as error:
         raise StepError(
             "schema",
-            f"the model's answer is not the JSON that was asked for ({error.reason}): {text[:200]!r}",
+            f"the answer is not the JSON that was asked for ({error.reason}): {text[:200]!r}",
             remedy="use a server that keeps `response_format: json_schema`",
         ) from error

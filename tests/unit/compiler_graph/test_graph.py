@@ -78,6 +78,10 @@ def test_read_inside_a_composite_is_an_edge_into_the_composite() -> None:
     assert graphs.blocks["loop"].pairs() == ()
 
 
+def test_read_of_itself_is_no_edge() -> None:
+    assert built(made("a", reads=["a"])).rings == ()
+
+
 def test_reads_of_a_compensation_order_nothing() -> None:
     block = built(made("a", compensate=["b"]), made("b", reads=["a"]))
 

@@ -118,6 +118,17 @@ def test_edge_over_a_plain_read_goes_whatever_the_join_of_the_reader() -> None:
     assert ("u", "w") not in pairs_of(*steps)
 
 
+def test_edge_stays_in_a_join_of_any_though_a_read_makes_it_certain() -> None:
+    steps = (
+        made("u"),
+        made("x"),
+        made("v", after=["u"]),
+        made("w", after=["u", "x"], join="any", reads=["v"]),
+    )
+
+    assert ("u", "w") in pairs_of(*steps)
+
+
 def test_edge_with_data_on_it_stays() -> None:
     steps = made("u"), made("v", after=["u"]), made("w", after=["u", "v"], reads=["u"])
 
@@ -288,9 +299,10 @@ def test_constantly_true_guard_is_folded() -> None:
 def test_text_input_without_bound_may_be_too_large_to_be_total() -> None:
     plan = planned(
         """
-        inputs: {text: string, n: integer}
+        inputs: {text: string, book: {type: string, maxLength: 9999999}, n: integer}
         steps:
           long: {transform: inputs.text}
+          longer: {transform: inputs.book}
           short: {transform: inputs.n}
           kept: {transform: inputs.n + 1}
         outputs:
@@ -298,7 +310,7 @@ def test_text_input_without_bound_may_be_too_large_to_be_total() -> None:
         """
     )
 
-    assert [step.path for step in plan.steps] == ["long", "kept"]
+    assert [step.path for step in plan.steps] == ["long", "longer", "kept"]
 
 
 @pytest.mark.parametrize(

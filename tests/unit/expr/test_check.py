@@ -200,7 +200,7 @@ MISTAKES = [
         "`sort` can't take a list of timestamps",
     ),
     ("1e999", "expression-type", "1e999", "`1e999` is too large"),
-    ("null + 1", "expression-type", "null + 1", "`+` can't take null and an integer"),
+    ("null + 1", "expression-type", "null", "`null` is null, and `+` can't take null"),
 ]
 
 

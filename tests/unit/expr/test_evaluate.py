@@ -232,3 +232,20 @@ def test_an_equal_ast_from_another_plan_is_planned_once() -> None:
 def test_two_asts_that_differ_in_a_zeros_sign_are_two_programs() -> None:
     assert str(evaluate(raw("[0.0][0]"), {})) == "0.0"
     assert str(evaluate(raw("[-0.0][0]"), {})) == "-0.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("[0, 1].exists(x, 1 / x == 1)", True), ("[0, 1].all(x, 1 / x == 5)", False)],
+)
+def test_a_loop_that_is_decided_absorbs_an_earlier_error(text: str, value: bool) -> None:
+    assert evaluate_guard(raw(text), {}) is value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[0, 1].exists(x, 1 / x > 5)", "[0, 1].all(x, 1 / x < 5)", "[0].exists_one(x, 1 / x > 1)"],
+)
+def test_a_loop_that_is_not_decided_keeps_its_error(text: str) -> None:
+    with pytest.raises(ExpressionError, match="division by zero"):
+        evaluate_guard(raw(text), {})

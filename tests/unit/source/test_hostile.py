@@ -67,11 +67,11 @@ def messages(findings: tuple[Finding, ...]) -> str:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_is_refused_in_time(name: str) -> None:
     text, said = HOSTILE[name]
-    began = time.perf_counter()
+    began = time.process_time()
 
     parsed = parse(source(text))
 
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert said in messages(parsed.findings)
     assert all(it.span.line >= 1 and it.message for it in parsed.findings)
 
@@ -95,11 +95,11 @@ def test_scenario_26_the_bomb_of_395_bytes_and_the_cycle_give_one_finding_with_i
          "items", "typos"],
 )  # fmt: skip
 def test_a_large_text_is_read_in_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
 
     parsed = parse(source(text))
 
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert "20,000" not in messages(parsed.findings)
 
 
@@ -114,6 +114,16 @@ def test_as_many_values_aliases_and_levels_as_are_allowed_are_read() -> None:
     for text in allowed:
         assert all(it.code == "DF002" for it in parse(source(text)).findings)
     assert "deeper" in parse(source("[" * 65 + "]" * 65)).findings[0].message
+
+
+@pytest.mark.parametrize(("aliases", "is_read"), [(20, True), (21, False)])
+def test_aliases_may_stand_for_ten_times_what_is_written(aliases: int, is_read: bool) -> None:
+    # 20 values and the list are 21, and 25 with what stands around them
+    text = "a: &a [" + ",".join(["x"] * 20) + "]\nb: [" + ",".join(["*a"] * aliases) + "]\n"
+    written, meant = 25 + aliases, 25 + 21 * aliases
+    assert (meant <= 10 * written) is is_read
+
+    assert ("aliases stand for" not in messages(parse(source(text)).findings)) is is_read
 
 
 FRAGMENTS = st.sampled_from(

@@ -81,11 +81,11 @@ def test_every_reason_is_a_sentence() -> None:
 
 def test_no_case_takes_long() -> None:
     for case in suite():
-        began = time.perf_counter()
+        began = time.process_time()
 
         compose(Source(case.id, case.text))
 
-        assert time.perf_counter() - began < 1, case.id
+        assert time.process_time() - began < 1, case.id
 
 
 def test_every_finding_is_inside_its_text() -> None:

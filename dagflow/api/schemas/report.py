@@ -1,0 +1,93 @@
+"""The form of a report."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dagflow.api.schemas.form import (
+    ANY,
+    COUNT,
+    DIGEST,
+    FLAG,
+    NUMBER,
+    TEXT,
+    closed,
+    listed,
+    mapped,
+    nullable,
+    one_of,
+    ref,
+)
+from dagflow.core.findings import Severity
+from dagflow.core.values import JsonObject
+
+_LINE: Final[JsonObject] = {"type": "integer", "minimum": 1}
+_BOUND: Final = nullable(COUNT)
+_SECONDS: Final = nullable(NUMBER)
+
+REPORT: Final[dict[str, JsonObject]] = {
+    "Report": closed(
+        {
+            "schema_version": {"const": 1},
+            "workflow": closed({"name": TEXT, "version": TEXT, "plan": nullable(DIGEST)}),
+            "ok": FLAG,
+            "findings": listed(ref("Finding")),
+            "graph": ref("Graph"),
+            "bounds": ref("Bounds"),
+            "tools": listed(closed({"id": TEXT, "version": TEXT})),
+            "timings": mapped(NUMBER),
+        },
+        optional="timings",
+        doc="What a check found in one workflow. `ok` tells whether there is a plan.",
+    ),
+    "Finding": closed(
+        {
+            "code": {"type": "string", "pattern": "^DF[0-9]{3}$"},
+            "name": TEXT,
+            "severity": one_of(severity.value for severity in Severity),
+            "message": TEXT,
+            "path": {**TEXT, "description": "JSON Pointer of the place in the document"},
+            "span": ref("Span"),
+            "related": listed(closed({"message": TEXT, "span": ref("Span")})),
+            "witness": ANY,
+            "help": nullable(TEXT),
+            "fixes": listed(ref("Fix")),
+        },
+        doc="One problem at one place.",
+    ),
+    "Span": closed(
+        {
+            "file": TEXT,
+            "line": _LINE,
+            "column": _LINE,
+            "end_line": _LINE,
+            "end_column": _LINE,
+        },
+        doc="A place in a file; lines and columns count characters from 1.",
+    ),
+    "Fix": closed(
+        {"description": TEXT, "edits": listed(closed({"span": ref("Span"), "text": TEXT}))},
+        doc="Edits that would mend a finding, safe to apply by machine.",
+    ),
+    "GraphSize": closed({"nodes": COUNT, "edges": COUNT}),
+    "Graph": closed(
+        {
+            "before": ref("GraphSize"),
+            "after": ref("GraphSize"),
+            "removed": listed(closed({"kind": TEXT, "name": TEXT, "reason": TEXT, "code": TEXT})),
+            "fused": listed(listed(TEXT)),
+        },
+        doc="What pruning made of the graph.",
+    ),
+    "Bounds": closed(
+        {
+            "steps": _BOUND,
+            "tokens": _BOUND,
+            "tool_calls": _BOUND,
+            "time": closed(dict.fromkeys(("best", "worst", "p50", "p95", "p99"), _SECONDS)),
+            "peak_memory": _BOUND,
+            "critical_path": listed(TEXT),
+        },
+        doc="What a run can cost at most; null where nothing bounds it. Seconds and bytes.",
+    ),
+}
