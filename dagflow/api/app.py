@@ -2,47 +2,76 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import compile_path
 
 from dagflow.api import problems
+from dagflow.api.guard import LOOPBACK, Guard
 from dagflow.api.routes import approvals, events, health, runs, workflows
+from dagflow.api.schemas import components
 from dagflow.api.services import Services
-from dagflow.api.wire import Problem
 from dagflow.version import VERSION
 
-SECURITY_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
+ROUTERS = tuple(it.router for it in (workflows, runs, events, approvals, health))
 
 
-def create_app(services: Services) -> FastAPI:
-    """Return the application over these use cases."""
-    app = FastAPI(
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """The methods that one route takes."""
+
+    pattern: re.Pattern[str]
+    methods: frozenset[str]
+
+
+class Api(FastAPI):
+    """The application, whose document has the published schemas as its components."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if not self.openapi_schema:
+            document = super().openapi()
+            document["components"] = {"schemas": components()}
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
+def create_app(services: Services, *, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
+    """Return the application over these use cases, for requests to these hosts."""
+    app = Api(
         title="dagflow",
         version=VERSION,
         description="Check, register, run and steer workflows.",
-        responses={"4XX": {"model": Problem, "description": "problem details (RFC 9457)"}},
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_name,
     )
     app.state.services = services
+    app.state.methods = _methods()
     problems.install(app)
-    for routes in (workflows, runs, events, approvals, health):
-        app.include_router(routes.router)
-    app.middleware("http")(_mark)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(Guard, hosts=tuple(hosts))
     return app
 
 
-async def _mark(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Give every request an id and every answer the headers that keep browsers careful."""
-    request.state.request_id = uuid.uuid4().hex
-    response = await call_next(request)
-    response.headers["X-Request-ID"] = request.state.request_id
-    for name, value in SECURITY_HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
+def _name(route: APIRoute) -> str:
+    """Name an operation by its function, so that the name stays when the path changes."""
+    return route.name
+
+
+def _methods() -> list[Methods]:
+    found = [
+        Methods(compile_path(route.path)[0], frozenset(route.methods))
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+    ]
+    return [*found, Methods(re.compile("^/openapi.json$"), frozenset({"GET", "HEAD"}))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -19,35 +20,54 @@ from dagflow.core.errors import (
     UsageError,
     ValueRefusedError,
 )
+from dagflow.core.values import JsonObject
 
 MEDIA_TYPE: Final = "application/problem+json"
 DOCS: Final = "https://dagflow.dev/problems"
-
-STATUS: Final[tuple[tuple[type[DagflowError], int, str], ...]] = (
-    (BugError, 500, "bug"),
-    (ValueRefusedError, 422, "value-refused"),
-    (UsageError, 422, "refused"),
-    (NotAllowedError, 403, "not-allowed"),
-    (NotFoundError, 404, "not-found"),
-    (ConflictError, 409, "conflict"),
-    (UnavailableError, 503, "unavailable"),
-)
+UNAVAILABLE: Final = 503
 
 
-class TooLargeError(DagflowError):
-    """The request body is longer than the server reads."""
+class RefusedRequestError(DagflowError):
+    """The request itself can't be taken: its size, form, sender or address."""
+
+    def __init__(self, status: int, code: str, message: str, *, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.status = status
+        self.code = code
+
+
+class FieldsError(DagflowError):
+    """Fields of a body don't fit; each is a JSON Pointer and what is wrong there."""
+
+    def __init__(self, fields: Iterable[tuple[str, str]], *, remedy: str = "") -> None:
+        self.fields = tuple(fields)
+        super().__init__("; ".join(f"{at}: {why}" for at, why in self.fields), remedy=remedy)
 
 
 class ReportError(DagflowError):
     """A workflow did not compile; the report goes with the answer."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, report: JsonObject) -> None:
         super().__init__("the workflow has errors", remedy="see `report.findings`")
         self.report = report
 
 
+STATUS: Final[tuple[tuple[type[DagflowError], int, str], ...]] = (
+    (BugError, 500, "bug"),
+    (ReportError, 422, "does-not-compile"),
+    (FieldsError, 422, "invalid-request"),
+    (ValueRefusedError, 422, "value-refused"),
+    (UsageError, 422, "refused"),
+    (NotAllowedError, 403, "not-allowed"),
+    (NotFoundError, 404, "not-found"),
+    (ConflictError, 409, "conflict"),
+    (UnavailableError, UNAVAILABLE, "unavailable"),
+)
+_HTTP: Final = {404: "not-found", 405: "method-not-allowed"}
+
+
 def problem(request: Request, status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return a problem document."""
+    """Return a problem document; empty parts of `more` are left out."""
     body = {
         "type": f"{DOCS}/{code}",
         "title": code.replace("-", " "),
@@ -58,47 +78,76 @@ def problem(request: Request, status: int, code: str, detail: str, **more: Any) 
         "request_id": getattr(request.state, "request_id", ""),
         **{name: value for name, value in more.items() if value},
     }
-    headers = {"Retry-After": "1"} if status == 503 else None  # noqa: PLR2004
+    headers = {"Retry-After": "1"} if status == UNAVAILABLE else None
     return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
 
 
+def problem_of(request: Request, error: DagflowError) -> JSONResponse:
+    """Return the problem document of one of our errors."""
+    if isinstance(error, RefusedRequestError):
+        status, code = error.status, error.code
+    else:
+        found = ((status, code) for kind, status, code in STATUS if isinstance(error, kind))
+        status, code = next(found, (500, "bug"))
+    return problem(
+        request,
+        status,
+        code,
+        error.message,
+        remedy=error.remedy,
+        errors=[{"pointer": at, "detail": why} for at, why in getattr(error, "fields", ())],
+        report=getattr(error, "report", None),
+    )
+
+
 def install(app: FastAPI) -> None:
-    """Make every error of the application a problem document."""
+    """Make every expected error of the application a problem document.
+
+    What nobody expected is the guard's to answer.
+    """
     app.add_exception_handler(DagflowError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
 
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, DagflowError)
-    if isinstance(error, ReportError):
-        return problem(request, 422, "does-not-compile", error.message, report=error.report)
-    if isinstance(error, TooLargeError):
-        return problem(request, 413, "too-large", error.message, remedy=error.remedy)
-    status, code = next(
-        ((status, code) for kind, status, code in STATUS if isinstance(error, kind)), (500, "bug")
-    )
-    return problem(request, status, code, error.message, remedy=error.remedy)
+    return problem_of(request, error)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    errors = [
-        {"pointer": "/" + "/".join(str(part) for part in it["loc"]), "detail": it["msg"]}
-        for it in error.errors()
-    ]
-    detail = "; ".join(f"{it['pointer']}: {it['detail']}" for it in errors)
-    return problem(request, 422, "invalid-request", detail, errors=errors)
+    fields = ((pointer(it["loc"]), it["msg"].lower()) for it in error.errors())
+    return problem_of(request, FieldsError(fields))
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http-error")
-    answer = problem(request, error.status_code, code, str(error.detail))
+    status = error.status_code
+    answer = problem(request, status, _HTTP.get(status, "http-error"), _detail(request, error))
     answer.headers.update(error.headers or {})
+    if status == 405:  # noqa: PLR2004  # the router names the methods of one route only
+        answer.headers["Allow"] = ", ".join(_methods(request))
     return answer
 
 
-async def _unexpected(request: Request, error: Exception) -> JSONResponse:
-    return problem(request, 500, "bug", f"a bug in dagflow: {type(error).__name__}")
+def _detail(request: Request, error: HTTPException) -> str:
+    details = {
+        404: f"there is nothing at {request.url.path}",
+        405: f"{request.url.path} does not take {request.method}",
+    }
+    return details.get(error.status_code, str(error.detail))
+
+
+def _methods(request: Request) -> list[str]:
+    found: set[str] = set()
+    for paths in request.app.state.methods:
+        if paths.pattern.match(request.url.path):
+            found |= paths.methods
+    return sorted(found)
+
+
+def pointer(place: Iterable[object]) -> str:
+    """Write keys and indices as a JSON Pointer."""
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in place)
+    return "".join(f"/{part}" for part in parts)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Text = Annotated[str, Field(max_length=4000)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+GraphFormat: TypeAlias = Literal["svg", "mermaid", "dot"]
+RunStatus: TypeAlias = Literal[
+    "queued", "running", "waiting", "paused", "finishing",
+    "succeeded", "failed", "timed_out", "cancelled",
+]  # fmt: skip
 
 
 class Body(BaseModel):
@@ -52,16 +59,3 @@ class SignalBody(Body):
     """A signal's payload."""
 
     payload: Any = None
-
-
-class Problem(BaseModel):
-    """RFC 9457 problem details."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    request_id: str
-    remedy: str = ""

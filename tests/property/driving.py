@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from dagflow.compiler import compile_workflow
 from dagflow.core.plan import Plan
@@ -23,7 +23,7 @@ from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
 from dagflow.executor.decide import decide, next_wake
 
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)  # noqa: UP017
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def compiled(text: str, *, prune: bool = True) -> Plan | None:
@@ -39,7 +39,6 @@ class Driver:
     inputs: dict[str, int]
     now: datetime = START
     changes: list[Change] = field(default_factory=list)
-    moves: list[tuple[Run, Change]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.run = Run(id="run_1", root="run_1", plan=self.plan.digest, inputs=self.inputs)

@@ -314,6 +314,15 @@ def test_a_test_that_does_not_dominate_protects_nothing(text: str) -> None:
     )
 
 
+def test_a_loops_variable_does_not_inherit_what_is_known_of_its_namesake() -> None:
+    owner = record(a={"type": ["string", "null"]})
+    scope = Scope({"x": owner, "xs": {"type": "array", "items": owner}})
+
+    (problem,) = problems("x.a != null && xs.all(x, x.a.size() > 0)", scope)
+
+    assert (problem.kind, problem.offset) == ("maybe-null", 25)
+
+
 def test_a_guard_must_be_a_boolean() -> None:
     (problem,) = problems("inputs.x", expected={"type": "boolean"})
 
