@@ -1,7 +1,7 @@
 """Write every generated file: the published schemas and a page for each rule.
 
-    python -m scripts.generate           write them
-    python -m scripts.generate --check   write nothing; name the files that differ and exit with 1
+python -m scripts.generate           write them
+python -m scripts.generate --check   write nothing; name the files that differ and exit with 1
 """
 
 from __future__ import annotations

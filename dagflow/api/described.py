@@ -45,7 +45,9 @@ def refusals(*also: int) -> Responses:
     """Return the problems that any route may answer with, and these."""
     schema = {"schema": {"$ref": f"{COMPONENTS}Problem"}}
     found = sorted({*_ALWAYS, *also})
-    return {code: {"description": _REASONS[code], "content": {MEDIA_TYPE: schema}} for code in found}
+    return {
+        code: {"description": _REASONS[code], "content": {MEDIA_TYPE: schema}} for code in found
+    }
 
 
 def _answer(content: dict[str, Any], headers: str) -> dict[str, Any]:

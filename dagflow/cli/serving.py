@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
+from types import FrameType
 
 import uvicorn
 
 from dagflow import wiring
 from dagflow.api.app import create_app
+from dagflow.api.guard import LOOPBACK
 from dagflow.api.services import Services
 from dagflow.cli.output import say
 from dagflow.core.errors import UsageError
 from dagflow.executor.recovery import recover
 from dagflow.service.workflows import Workflows
 from dagflow.settings import Settings
+
+HEADERS = 16 * 1024
+"""Bytes that a request's line and headers may have."""
+
+
+class Server(uvicorn.Server):
+    """A server that tells `closing` first, so that streams end before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
+        super().__init__(config)
+        self._closing = closing
+        self._loop = asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal that says stop."""
+        self._loop.call_soon_threadsafe(self._closing.set)
+        super().handle_exit(sig, frame)
 
 
 async def serve(settings: Settings, host: str, port: int) -> None:
@@ -24,14 +44,28 @@ async def serve(settings: Settings, host: str, port: int) -> None:
         async with wiring.runtime(settings) as running:
             for run_id in recover(running.engine).runs:
                 say(f"recovering {run_id}")
-            app = create_app(Services(running.runs, Workflows(running.engine)))
-            config = uvicorn.Config(
-                app, log_level="warning", access_log=False, timeout_graceful_shutdown=5
-            )
+            services = Services(running.runs, Workflows(running.engine))
+            server = server_of(services, hosts={host.lower(), *LOOPBACK})
             say(f"dagflow API on http://{host}:{listening.getsockname()[1]}/v1")
-            await uvicorn.Server(config).serve(sockets=[listening])
+            await server.serve(sockets=[listening])
     finally:
         listening.close()
+
+
+def server_of(services: Services, *, hosts: set[str]) -> Server:
+    """Return the server of the API; to be called inside the loop that it will serve in."""
+    config = uvicorn.Config(
+        create_app(services, hosts=hosts),
+        http="h11",
+        ws="none",
+        h11_max_incomplete_event_size=HEADERS,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    return Server(config, services.closing)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -18,6 +18,8 @@ from dagflow.core.steps.kind import Effects
 from dagflow.core.values import JsonObject, JsonValue, Schema
 
 PLAN_VERSION = 1
+MAX_PLAN_DEPTH = 512
+"""How deep a plan's JSON may be: an expression may nest 32 deep, and its AST several times that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from dagflow.core.errors import UsageError, ValueRefusedError
-from dagflow.core.plan import PLAN_VERSION, Plan
+from dagflow.core.plan import MAX_PLAN_DEPTH, PLAN_VERSION, Plan
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 
 Encode: TypeAlias = Callable[[Any], JsonValue]
@@ -85,7 +85,7 @@ def from_json(value: JsonValue) -> Plan:
     The digest is computed anew: a plan edited by hand is accepted as the other plan that it is.
     """
     try:
-        check_value(value)
+        check_value(value, max_depth=MAX_PLAN_DEPTH)
     except ValueRefusedError as error:
         raise _wrong(error.at, error.reason) from None
     version = value.get("plan_version") if isinstance(value, dict) else None

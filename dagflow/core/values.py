@@ -19,7 +19,7 @@ MAX_DEPTH = 64
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
-def check_value(value: object) -> None:
+def check_value(value: object, *, max_depth: int = MAX_DEPTH) -> None:
     """Raise `ValueRefusedError` unless `value` can be carried exactly by every part of dagflow.
 
     Refused, with a JSON Pointer to the place: depth over 64 (evaluators crash on it), integers
@@ -29,16 +29,16 @@ def check_value(value: object) -> None:
     stack: list[tuple[object, str, int]] = [(value, "", 1)]
     while stack:
         item, at, depth = stack.pop()
-        reason = _reason(item, depth)
+        reason = _reason(item, depth, max_depth)
         if reason:
             raise ValueRefusedError(at or "/", reason)
         stack.extend(_children(item, at, depth + 1))
 
 
-def _reason(item: object, depth: int) -> str | None:
+def _reason(item: object, depth: int, max_depth: int) -> str | None:
     kind = type(item)
-    if depth > MAX_DEPTH:
-        return f"nested deeper than {MAX_DEPTH} levels"
+    if depth > max_depth:
+        return f"nested deeper than {max_depth} levels"
     if kind is str:
         return _text_reason(str(item))
     if kind is int:
@@ -86,7 +86,7 @@ def digest(value: object) -> str:
     return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
-def read_json(text: str | bytes) -> JsonValue:
+def read_json(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonValue:
     """Read JSON strictly: no duplicate keys, no NaN, and only values `check_value` accepts.
 
     Raises `ValueRefusedError` with what is wrong.
@@ -95,9 +95,9 @@ def read_json(text: str | bytes) -> JsonValue:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except RecursionError:
         raise ValueRefusedError("/", f"nested deeper than {MAX_DEPTH} levels") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # bad JSON, bad UTF-8, or a number of thousands of digits
         raise ValueRefusedError("/", f"not JSON: {error}") from None
-    check_value(value)
+    check_value(value, max_depth=max_depth)
     return value  # type: ignore[no-any-return]  # check_value has just established it
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dagflow.core.errors import UsageError, ValueRefusedError
-from dagflow.core.plan import Plan
+from dagflow.core.plan import MAX_PLAN_DEPTH, Plan
 from dagflow.core.plan_json import from_json
 from dagflow.core.values import JsonObject, read_json
 from dagflow.service.bundle import read_bundle
@@ -44,7 +44,7 @@ def _json(file: str) -> JsonObject | None:
     if path.stat().st_size > MAX_PLAN:
         raise UsageError(f"{file} is larger than 64 MiB")
     try:
-        value = read_json(path.read_bytes())
+        value = read_json(path.read_bytes(), max_depth=MAX_PLAN_DEPTH)
     except ValueRefusedError as error:
         remedy = "if it was a plan, write it anew: dagflow plan FILE -o plan.json"
         raise UsageError(f"{file}: {error}", remedy=remedy) from error

@@ -14,6 +14,9 @@ from dagflow.executor.engine import Engine
 from dagflow.service import views
 from dagflow.store.rows import Approval, IdempotencyKey, RunPage, RunQuery, StoredEvent
 
+WRONG_TYPE = "has the wrong type"
+"""What the engine says of a payload that a step would not take; the state is not to blame."""
+
 
 @dataclass(frozen=True, slots=True)
 class Runs:
@@ -75,9 +78,16 @@ class Runs:
         self._do(run_id, Resume())
 
     def signal(self, run_id: str, name: str, payload: JsonValue) -> None:
-        """Send a signal; refused when no step of the run can still take it."""
+        """Send a signal; refused when no step of the run can still take it.
+
+        Raises `UsageError` for a payload of the wrong type.
+        """
         check_value(payload)
-        self._do(run_id, Signal(name=name, payload=payload))
+        refused = self.engine.handle(run_id, Signal(name=name, payload=payload)).refused
+        if refused and WRONG_TYPE in refused[0]:
+            raise UsageError(f"run {run_id}: {refused[0]}")
+        if refused:
+            raise ConflictError(f"run {run_id}: {refused[0]}")
 
     def settle(
         self, run_id: str, path: str, *, succeeded: bool, output: JsonValue, by: str

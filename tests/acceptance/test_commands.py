@@ -312,3 +312,19 @@ def test_doctor_tries_everything(shell: Shell) -> None:
     found = {it["name"]: it for it in shell("doctor", "--format", "json").json["findings"]}
 
     assert {"python", "sqlite", "database", "disk", "sandbox", "model"} <= found.keys()
+
+
+def test_a_plan_with_the_deepest_expression_is_saved_read_and_recovered(shell: Shell) -> None:
+    total = "+".join(["inputs.n"] * 30)
+    choice = "(inputs.n > 0 ? " * 14 + "1" + " : 2)" * 14
+    flow = (
+        "dagflow: 1\nname: deep\ninputs: {n: integer}\nsteps:\n"
+        f"  a: {{transform: '{total}'}}\n  b: {{transform: '{choice}'}}\n"
+        "outputs: {a: '${{ steps.a.output }}', b: '${{ steps.b.output }}'}\n"
+    )
+    shell("plan", shell.write("deep.yaml", flow), "-o", "deep.json")
+
+    answer = shell("run", "deep.json", "-i", "n=2", "--format", "json")
+
+    assert answer.json["run"]["outputs"] == {"a": 60, "b": 1}
+    assert shell("runs", "show", answer.json["run"]["id"]).code == 0

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 
+from dagflow.api.described import answers
 from dagflow.api.services import services
 
 router = APIRouter(prefix="/health", tags=["health"])
 
 
-@router.get("/live")
-async def live() -> dict[str, str]:
+@router.get("/live", responses=answers(200, "Health"))
+async def live() -> JSONResponse:
     """Tell that the process answers."""
-    return {"status": "ok"}
+    return JSONResponse({"status": "ok"})
 
 
-@router.get("/ready")
-async def ready(request: Request) -> dict[str, str]:
+@router.get("/ready", responses=answers(200, "Health"))
+async def ready(request: Request) -> JSONResponse:
     """Tell that the database can be used; 503 when not."""
     services(request).runs.engine.store.next_wake()
-    return {"status": "ok"}
+    return JSONResponse({"status": "ok"})

@@ -101,7 +101,9 @@ async def get_report(name: str, request: Request) -> JSONResponse:
 
 @router.get("/{name}/graph", responses=GRAPH, response_class=Response)
 async def get_graph(
-    name: str, request: Request, format: Annotated[GraphFormat, Query()] = "svg"  # noqa: A002
+    name: str,
+    request: Request,
+    format: Annotated[GraphFormat, Query()] = "svg",  # noqa: A002
 ) -> Response:
     """Draw the graph of the latest version."""
     from dagflow.service.drawings import draw_graph

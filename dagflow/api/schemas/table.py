@@ -28,5 +28,3 @@ def _moved(value: JsonValue) -> JsonValue:
     if isinstance(value, str) and value.startswith(PREFIX):
         return COMPONENTS + value.removeprefix(PREFIX)
     return value
-
-

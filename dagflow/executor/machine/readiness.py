@@ -125,7 +125,9 @@ def rendered(draft: Draft, site: Site, scope: Scope) -> JsonObject:
     if step.arguments is not None:
         given = evaluator.render(step.arguments, scope.activation(reads_of(step.arguments)))
     if step.input_schema is not True and (step.arguments is not None or step.check_input):
-        given = evaluator.fill(step.input_schema, {} if given is None else given)
+        given = {} if given is None else given
+        if step.kind != "tool":  # a default in a tool's document is for its server to fill in
+            given = evaluator.fill(step.input_schema, given)
         if step.check_input:
             given = evaluator.conform(step.input_schema, given)
     body: JsonObject = {
