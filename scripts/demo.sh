@@ -7,29 +7,36 @@ out=build/demo
 dagflow=.venv/bin/dagflow
 workflow=workflows/host_changes.yaml
 newest=${NEWEST:-3}
+port=18765
 export DAGFLOW_DATABASE=$out/dagflow.db
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
-[ -t 2 ] && [ -z "${NO_COLOR:-}" ] || say() { printf '\n%s\n' "$*" >&2; }
+bold="" plain=""
+if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain" >&2; }
+answers() { (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
 
 if [ ! -x "$dagflow" ]; then
   echo "dagflow is not installed here; run: make demo" >&2
   exit 2
 fi
+if answers; then
+  echo "port $port is taken, and the demo's alert service needs it; stop what listens there" >&2
+  exit 1
+fi
 mkdir -p "$out"
 
 service=""
 trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true' EXIT
-say "The alert service of the examples, on 127.0.0.1:18765"
-.venv/bin/python workflows/services/alerts.py &
+say "The alert service of the examples, on 127.0.0.1:$port"
+.venv/bin/python workflows/services/alerts.py "$port" &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 200); do
+  if answers; then break; fi
   if ! kill -0 "$service" 2>/dev/null; then
     service=""
-    echo "it did not start; is port 18765 taken by another program? (ss -ltnp 'sport = :18765' says by which)" >&2
+    echo "the alert service did not start" >&2
     exit 1
   fi
-  (: </dev/tcp/127.0.0.1/18765) 2>/dev/null && break
   sleep 0.05
 done
 
@@ -38,13 +45,15 @@ say "dagflow check $workflow"
 "$dagflow" check "$workflow" --format html --output "$out/check.html"
 
 unsafe=()
-if ! "$dagflow" doctor 2>/dev/null | grep -q '^OK *sandbox'; then
+doctor=$("$dagflow" doctor 2>&1 || true)
+if ! grep -q '^OK *sandbox' <<<"$doctor"; then
   unsafe=(--unsafe-no-sandbox)
   echo "no sandbox on this host, so the demo passes ${unsafe[*]}; \`dagflow doctor\` says what is missing" >&2
 fi
 
-say "dagflow run $workflow --input newest=$newest ${unsafe[*]:-}"
-"$dagflow" run "$workflow" --input "newest=$newest" --html "$out/run.html" "${unsafe[@]}"
+run=("$dagflow" run "$workflow" --input "newest=$newest" "${unsafe[@]}")
+say "dagflow ${run[*]:1}"
+"${run[@]}" --html "$out/run.html"
 
 say "Two pages to look at:"
 echo "  $out/check.html  what was proved before the run" >&2

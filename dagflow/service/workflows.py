@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dagflow.compiler.report.json_report import to_json
-from dagflow.core.errors import NotFoundError
+from dagflow.core.errors import UsageError
 from dagflow.core.plan import Plan
 from dagflow.core.values import JsonObject
 from dagflow.executor.engine import Engine
@@ -46,14 +46,16 @@ class Workflows:
     def register(self, text: str, name: str, documents: dict[str, str]) -> Registered:
         """Compile and keep a version of a workflow. Raises `RefusedError` with the report.
 
-        The same source again is the same version; a version's plan never changes.
+        The same source again is the same version; a version's plan never changes. A workflow
+        that names no version gets one from its plan. Raises `UsageError` for another name,
+        `ConflictError` when the version exists with another plan.
         """
         checked = self.check_text(text, f"{name}.yaml", documents)
         if checked.plan is None:
             raise RefusedError(checked)
         plan = checked.plan
         if plan.name != name:
-            raise NotFoundError(
+            raise UsageError(
                 f"the workflow is named {plan.name!r}, not {name!r}",
                 remedy=f"PUT it to /v1/workflows/{plan.name}",
             )
@@ -63,7 +65,7 @@ class Workflows:
         return store.register(
             Registered(
                 name=name,
-                version=plan.version,
+                version=version_of(plan),
                 plan=plan.digest,
                 source_name=f"{name}.yaml",
                 source=text,
@@ -87,6 +89,11 @@ class Workflows:
     def versions(self, name: str) -> tuple[Registered, ...]:
         """Return every version of a workflow, the latest first."""
         return self.engine.store.list_versions(name)
+
+
+def version_of(plan: Plan) -> str:
+    """Return the author's version, or else the beginning of the plan's digest."""
+    return plan.version or plan.digest.removeprefix("sha256:")[:12]
 
 
 def registered_view(registered: Registered) -> JsonObject:

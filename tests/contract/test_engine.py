@@ -221,7 +221,8 @@ async def test_a_decision_by_another_process_is_noticed(store: RunStore) -> None
 async def test_a_cancel_by_another_process_stops_what_runs_here(store: RunStore) -> None:
     bench = Bench(store)
     gate = Gate()
-    async with bench.worker(gate) as worker:
+    never = LeaseTimes(beat=timedelta(hours=1))
+    async with bench.worker(gate, leases=never) as worker:
         bench.start(plan(step("a")))
         await eventually(lambda: gate.entered)
         Bench(store).engine.handle("r1", Cancel(by="me"))
