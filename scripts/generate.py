@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from dagflow.api.app import api_document
 from dagflow.api.schemas import PUBLISHED, published
 from dagflow.compiler.rule import Rule
 from dagflow.compiler.rules import ALL
@@ -27,6 +28,7 @@ def generated() -> dict[str, str]:
     return {
         "schemas/workflow.v1.json": written(workflow_schema()),
         **{f"schemas/{file}": written(published(file)) for file in PUBLISHED},
+        "schemas/api.v1.json": written(api_document()),
         "docs/rules/README.md": index(ALL),
         **pages,
     }

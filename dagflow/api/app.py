@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -16,6 +16,7 @@ from dagflow.api.guard import LOOPBACK, Guard
 from dagflow.api.routes import approvals, events, health, runs, workflows
 from dagflow.api.schemas import components
 from dagflow.api.services import Services
+from dagflow.core.values import JsonObject
 from dagflow.version import VERSION
 
 ROUTERS = tuple(it.router for it in (workflows, runs, events, approvals, health))
@@ -41,8 +42,24 @@ class Api(FastAPI):
         return self.openapi_schema
 
 
+def api_document() -> JsonObject:
+    """Return the OpenAPI document as it is published, whatever the version of dagflow."""
+    document = _app().openapi()
+    document["info"]["version"] = "1"
+    return cast("JsonObject", document)
+
+
 def create_app(services: Services, *, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
     """Return the application over these use cases, for requests to these hosts."""
+    app = _app()
+    app.state.services = services
+    app.state.methods = _methods()
+    problems.install(app)
+    app.add_middleware(Guard, hosts=tuple(hosts))
+    return app
+
+
+def _app() -> Api:
     app = Api(
         title="dagflow",
         version=VERSION,
@@ -53,12 +70,8 @@ def create_app(services: Services, *, hosts: Iterable[str] = LOOPBACK) -> FastAP
         redirect_slashes=False,
         generate_unique_id_function=_name,
     )
-    app.state.services = services
-    app.state.methods = _methods()
-    problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.add_middleware(Guard, hosts=tuple(hosts))
     return app
 
 

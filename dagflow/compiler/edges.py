@@ -119,12 +119,17 @@ def _written(facts: StepFacts, block: Block) -> Iterator[Edge]:
 
 
 def _merge(one: Edge, two: Edge) -> Edge:
-    """Return the edge that is taken when either is."""
-    named = {*one.on, *two.on}
+    """Return the edge that is taken when either is.
+
+    Beside a branch of a switch, a plain `after` of the same switch adds nothing: a switch that
+    chose has succeeded, and read as "either" it would make the branch meaningless.
+    """
+    branches = tuple(sorted({*one.branches, *two.branches}))
+    named = {*one.on, *two.on} - ({"success"} if branches else set())
     return replace(
         one,
         on=tuple(on for on in ORDER if on in named),
-        branches=tuple(sorted({*one.branches, *two.branches})),
+        branches=branches,
         span=min(one.span, two.span),
     )
 

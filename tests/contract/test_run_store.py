@@ -337,9 +337,7 @@ def test_an_approval_is_listed_while_it_waits_and_kept_when_it_is_decided(
     store: RunStore, writer: Writer
 ) -> None:
     writer.append(
-        writer.stepped(
-            "page", "ready", input={"body": {"message": "Page?"}}, data={"hash": "h"}
-        ),
+        writer.stepped("page", "ready", input={"body": {"message": "Page?"}}, data={"hash": "h"}),
         writer.stepped("page", "waiting(approval)", due=after(600)),
         expected=1,
     )

@@ -210,8 +210,11 @@ class Reference:
     def _edges(self, step: Step) -> list[tuple[str, Verdict]]:
         """One edge for each step that controls this one, taken when any of its conditions is."""
         conditions: dict[str, list[bool]] = {}
+        leading = {it.name for it in self.flow.steps for _, to in it.branches if step.name in to}
         for edge in step.after:
-            conditions.setdefault(edge.step, []).append(self._holds(edge))
+            held = conditions.setdefault(edge.step, [])
+            if edge.on != "success" or edge.step not in leading:
+                held.append(self._holds(edge))
         for other in self.flow.steps:
             chosen = [i for i, (_, targets) in enumerate(other.branches) if step.name in targets]
             if chosen:

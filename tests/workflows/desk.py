@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -85,7 +85,6 @@ class Desk:
     """A copy of the workflows in which texts may be replaced, and a place for state."""
 
     folder: Path
-    replaced: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shutil.copytree(FOLDER, self.folder, ignore=shutil.ignore_patterns("services"))
@@ -101,23 +100,36 @@ class Desk:
         self, name: str, during: During | None = None, *, wait: float = 120, **inputs: Any
     ) -> Ended:
         """Run a workflow to its end; `during` acts on it while it runs."""
-        return asyncio.run(self._run(name, inputs, during, wait))
+        database = self.folder.parent / "runs.db"
+        return run_file(self.folder / f"{name}.yaml", inputs, database, during, wait=wait)
 
-    async def _run(
-        self, name: str, inputs: dict[str, Any], during: During | None, wait: float
-    ) -> Ended:
-        file = str(self.folder / f"{name}.yaml")
-        plan = load_plan(file).plan
-        assert plan is not None, f"{name} does not compile"
-        settings = Settings(database=f"sqlite:///{self.folder.parent / 'runs.db'}")
-        await wiring.require(plan, settings)
-        async with wiring.runtime(settings, module_paths=wiring.folder_of(file)) as running:
-            run_id = running.runs.submit(plan, inputs)
-            async with asyncio.timeout(wait):
-                if during is not None:
-                    await during(running, run_id)
-                await running.engine.wait(run_id)
-            return Ended(running.runs.show(run_id))
+
+def run_file(
+    file: Path,
+    inputs: dict[str, Any],
+    database: Path,
+    during: During | None = None,
+    *,
+    wait: float = 120,
+) -> Ended:
+    """Run a workflow file to its end in this process, as `dagflow run` does."""
+    return asyncio.run(_run(str(file), inputs, database, during, wait))
+
+
+async def _run(
+    file: str, inputs: dict[str, Any], database: Path, during: During | None, wait: float
+) -> Ended:
+    plan = load_plan(file).plan
+    assert plan is not None, f"{file} does not compile"
+    settings = Settings(database=f"sqlite:///{database}")
+    await wiring.require(plan, settings)
+    async with wiring.runtime(settings, module_paths=wiring.folder_of(file)) as running:
+        run_id = running.runs.submit(plan, inputs)
+        async with asyncio.timeout(wait):
+            if during is not None:
+                await during(running, run_id)
+            await running.engine.wait(run_id)
+        return Ended(running.runs.show(run_id))
 
 
 async def until_waiting(running: wiring.Runtime, run_id: str, step: str) -> None:
