@@ -39,9 +39,9 @@ class Runtime:
     runs: Runs
 
 
-def open_store(settings: Settings) -> RunStore:
+def open_store(settings: Settings, *, reach: faults.Reach = faults.nothing) -> RunStore:
     """Open the database, making or upgrading an SQLite file that needs it."""
-    return opened(settings.database, reach=faults.from_environment())
+    return opened(settings.database, reach=reach)
 
 
 def runs_of(store: RunStore) -> Runs:
@@ -51,18 +51,20 @@ def runs_of(store: RunStore) -> Runs:
 
 @asynccontextmanager
 async def runtime(
-    settings: Settings, *, module_paths: tuple[str, ...] = ()
+    settings: Settings, *, module_paths: tuple[str, ...] = (), everything: bool = False
 ) -> AsyncIterator[Runtime]:
     """Give an engine and its worker; at the end everything they started is stopped.
 
-    `module_paths` are folders from which `python: module:function` steps may import.
+    `module_paths` are folders from which `python: module:function` steps may import. With
+    `everything` the worker also takes up runs that other processes left.
     """
     async with AsyncExitStack() as stack:
-        store = open_store(settings)
+        reach = faults.from_environment()
+        store = open_store(settings, reach=reach)
         stack.callback(_log_to(settings.state / "dagflow.log"))
         stack.callback(store.close)
         doorbell = InlineDispatcher()
-        engine = Engine(store, doorbell, reach=faults.from_environment())
+        engine = Engine(store, doorbell, reach=reach)
         services = await _services(settings, stack, module_paths)
         worker = Worker(
             engine,
@@ -70,6 +72,7 @@ async def runtime(
             concurrency=settings.concurrency,
             services=services,
             secrets=settings.secrets.get,
+            everything=everything,
         )
         await stack.enter_async_context(worker)
         yield Runtime(engine, worker, Runs(engine))

@@ -140,11 +140,12 @@ def _detail(request: Request, error: HTTPException) -> str:
 
 
 def _methods(request: Request) -> list[str]:
-    found: set[str] = set()
-    for paths in request.app.state.methods:
-        if paths.pattern.match(request.url.path):
-            found |= paths.methods
-    return sorted(found)
+    """Return the methods of the first path that matches, over all its routes."""
+    path = request.url.path
+    routes = request.app.state.methods
+    first = next((route for route in routes if route.pattern.match(path)), None)
+    same = [route for route in routes if first and route.pattern == first.pattern]
+    return sorted({method for route in same for method in route.methods})
 
 
 def pointer(place: Iterable[object]) -> str:

@@ -88,9 +88,14 @@ async def read_workflow(request: Request) -> tuple[str, dict[str, str]]:
     JSON is `{workflow, documents}`, or the workflow itself as a JSON object; anything else is
     the workflow as YAML text.
     """
-    if media_type(request) != "application/json":
-        return _text(await body_of(request, limit=MAX_WORKFLOW)), {}
-    data = await body_of(request)
+    is_json = media_type(request) == "application/json"
+    data = await body_of(request, limit=MAX_BODY if is_json else MAX_WORKFLOW)
+    if not data:
+        raise RefusedRequestError(
+            400, "no-body", "there is no body", remedy="send the workflow as the body"
+        )
+    if not is_json:
+        return _text(data), {}
     value = _json(data)
     if isinstance(value, dict) and "dagflow" in value:
         return _text(data), {}

@@ -41,7 +41,7 @@ async def serve(settings: Settings, host: str, port: int) -> None:
     """Serve until a signal says stop. Raises `UsageError` when the port is taken."""
     listening = bind(host, port)
     try:
-        async with wiring.runtime(settings) as running:
+        async with wiring.runtime(settings, everything=True) as running:
             for run_id in recover(running.engine).runs:
                 say(f"recovering {run_id}")
             services = Services(running.runs, Workflows(running.engine))

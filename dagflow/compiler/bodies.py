@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from dagflow.compiler.composites import sink_of
@@ -13,6 +13,7 @@ from dagflow.compiler.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.scopes import item_names
 from dagflow.core.plan import Expression, Keyed, Listed, Literal_, Value
+from dagflow.core.records import dataclass
 from dagflow.core.source import At
 from dagflow.core.steps.approve import Approve, Goto
 from dagflow.core.values import JsonObject, JsonValue

@@ -7,7 +7,6 @@ may: safe, not tight. `time_best` counts only what surely takes time (a `wait` o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 
 from dagflow.compiler.defaults import MAX_TOKENS, retry_of, seconds, timeout_of, worst_seconds
@@ -16,6 +15,7 @@ from dagflow.compiler.graph import BlockGraph
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.prune import Pruned
 from dagflow.core.findings import Bounds
+from dagflow.core.records import dataclass
 from dagflow.core.steps.approve import Approve
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.steps.llm import Llm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from dagflow.compiler.lengths import text_schema
@@ -18,6 +18,7 @@ from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Literal_, Value
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue, Schema
 from dagflow.core.workflow import Workflow

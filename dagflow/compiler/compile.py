@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -19,6 +19,7 @@ from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.parse import Parsed, parse
 from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
 from dagflow.core.plan import Plan
+from dagflow.core.records import dataclass
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
 from dagflow.core.workflow import Workflow

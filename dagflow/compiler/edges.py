@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from dagflow.compiler.model import Block, Read, StepFacts
 from dagflow.core.plan import EdgeOn, Join
+from dagflow.core.records import dataclass
 from dagflow.core.source import At, Span
 from dagflow.core.steps.approve import Approve, Goto
 from dagflow.core.steps.switch import END, Switch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
 
 from dagflow.compiler.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
@@ -11,6 +11,7 @@ from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
 from dagflow.compiler.rings import Pair, Ring, rings_of
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
+from dagflow.core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

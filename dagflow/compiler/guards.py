@@ -9,7 +9,7 @@ either. Everything here is undecided rather than wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from dagflow.compiler.domains import Comparison, Operator, Values, values
 from dagflow.compiler.edges import sibling
 from dagflow.compiler.model import StepFacts
+from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
 from dagflow.core.values import JsonValue, Schema, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json

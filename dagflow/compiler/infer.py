@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dagflow.compiler.checking import Desk, Spot, check_bare, check_template
 from dagflow.compiler.composites import entry_of, item_of
@@ -20,6 +20,7 @@ from dagflow.compiler.source.places import scalars
 from dagflow.compiler.source.schemas import schema_of
 from dagflow.core.node import Scalar
 from dagflow.core.plan import Expression, Plan
+from dagflow.core.records import dataclass
 from dagflow.core.source import At
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.tool import ToolCatalog

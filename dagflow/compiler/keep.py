@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dagflow.compiler.composites import sink_of
 from dagflow.compiler.edges import Edge
@@ -12,6 +12,7 @@ from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.reach import Cause, CauseKind, Reach
 from dagflow.compiler.total import is_total
 from dagflow.core.findings import Removal
+from dagflow.core.records import dataclass
 
 _CODES: Mapping[CauseKind, str] = {
     "guard": "DF401",

@@ -7,7 +7,6 @@ listed moves only, so what is missing here can't happen; `docs/states.md` shows 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from dagflow.compiler.conditions import (
@@ -26,7 +25,8 @@ from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.prune import Pruned
 from dagflow.core.findings import Removal
 from dagflow.core.plan import Constraint, RetryPolicy
-from dagflow.core.run import MOVES, STATES
+from dagflow.core.records import dataclass
+from dagflow.core.states import MOVES, STATES
 from dagflow.core.steps import KINDS
 from dagflow.core.steps.approve import Approve
 from dagflow.core.steps.wait import Wait

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dagflow.core.findings import Fix
 from dagflow.core.node import Node
 from dagflow.core.plan import Expression, Plan, Value
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.steps.kind import Effects
 from dagflow.core.tool import Operation, ToolCatalog

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dagflow.compiler.resolve import nearest
+from dagflow.core.records import dataclass
 from dagflow.core.steps.tool import Tool as ToolStep
 from dagflow.core.tool import Operation, Tool, ToolCatalog
 from dagflow.core.workflow import Step, Workflow

@@ -13,13 +13,13 @@ outcome of its own for each target, since only that target's edge is taken by it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 from typing import Final, TypeAlias
 
 from dagflow.compiler.edges import Edge, branch_targets, gotos, sibling
 from dagflow.compiler.model import StepFacts
+from dagflow.core.records import dataclass
 
 Facts: TypeAlias = int
 

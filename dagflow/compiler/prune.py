@@ -6,7 +6,7 @@ Law: for every input, the outputs, the effects and the outcome of a run stay wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dagflow.compiler.edges import Edge, branch_targets, sibling
 from dagflow.compiler.graph import BlockGraph, Graphs
@@ -16,6 +16,7 @@ from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.reach import Cause, Reach
 from dagflow.compiler.redundant import redundant
 from dagflow.core.findings import GraphSize, Removal
+from dagflow.core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

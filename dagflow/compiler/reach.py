@@ -7,7 +7,7 @@ constant, and every step that runs may fail. `absence` answers the finer questio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from dagflow.compiler.edges import WAYS, Edge, wait_text
@@ -16,6 +16,7 @@ from dagflow.compiler.guards import constant, live_branches, tested
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.outcomes import NOTHING, Facts, Outcomes, at_least, layout
 from dagflow.core.plan import Join
+from dagflow.core.records import dataclass
 
 CauseKind: TypeAlias = Literal["guard", "upstream", "branch", "edge", "conflict", "short"]
 

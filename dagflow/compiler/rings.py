@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from dagflow.core.records import dataclass
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dagflow.core.findings import Finding, Fix, Related, Severity
+from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.tool import ToolCatalog
 from dagflow.core.values import JsonValue

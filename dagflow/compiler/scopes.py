@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from dagflow.compiler.mentions import Mention
 from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
 from dagflow.compiler.resolve import Grounds, Site, Views, around, everywhere, nearest
+from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.values import JsonObject, Schema
 from dagflow.core.workflow import Workflow

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
 
 from dagflow.compiler.source.places import place_of
 from dagflow.compiler.wiring import Mismatch
 from dagflow.core.node import Scalar
+from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from dagflow.core.node import Node
+from dagflow.core.records import dataclass
 from dagflow.core.source import At
 from dagflow.core.steps.approve import Approve
 from dagflow.core.steps.fail import Fail

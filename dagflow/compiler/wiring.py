@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from dagflow.compiler.assignable import assignable
@@ -12,6 +11,7 @@ from dagflow.compiler.resolve import nearest
 from dagflow.compiler.words import describe
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Sequence as SequenceNode
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr import misfit, witness

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, cast
 
 from dagflow.core.errors import ERROR_CLASSES, ErrorClass, ValueRefusedError
+from dagflow.core.records import dataclass
 from dagflow.core.run import (
     STATES,
     Change,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue
 

@@ -10,10 +10,11 @@ of it (`loop[3].grade`). A compensation is the step `<step>.compensate`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from dagflow.core.errors import ErrorClass
+from dagflow.core.records import dataclass
 from dagflow.core.steps.kind import Effects
 from dagflow.core.values import JsonObject, JsonValue, Schema
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from dagflow.core.errors import UsageError, ValueRefusedError
 from dagflow.core.plan import MAX_PLAN_DEPTH, PLAN_VERSION, Plan
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 
 Encode: TypeAlias = Callable[[Any], JsonValue]

@@ -8,103 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from dagflow.core.errors import ErrorClass
+from dagflow.core.states import FINAL as FINAL
+from dagflow.core.states import FINAL_LABELS
+from dagflow.core.states import MOVES as MOVES
+from dagflow.core.states import RUN_FINAL as RUN_FINAL
+from dagflow.core.states import STATES as STATES
+from dagflow.core.states import RunState as RunState
+from dagflow.core.states import StepState as StepState
+from dagflow.core.states import WaitReason as WaitReason
 from dagflow.core.values import JsonObject, JsonValue
-
-
-class StepState(Enum):
-    """Where a step is."""
-
-    PENDING = "pending"  # some step before it is not final yet
-    READY = "ready"  # may be claimed by a worker
-    RUNNING = "running"  # claimed; the lease names the worker
-    WAITING = "waiting"  # for a time, a person, a signal, a child; the reason says which
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    TIMED_OUT = "timed_out"  # the last attempt's class was `timeout`
-    SKIPPED = "skipped"  # guard: `when` was false; upstream: it can't become ready
-    CANCELLED = "cancelled"
-
-    @property
-    def is_final(self) -> bool:
-        """Tell whether nothing more can happen to the step."""
-        return self in FINAL
-
-
-FINAL: Final = frozenset(
-    {
-        StepState.SUCCEEDED,
-        StepState.FAILED,
-        StepState.TIMED_OUT,
-        StepState.SKIPPED,
-        StepState.CANCELLED,
-    }
-)
-
-_FINAL_LABELS: Final = frozenset(
-    {"succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled"}
-)
-
-WaitReason: TypeAlias = Literal[
-    "backoff", "approval", "signal", "timer", "child", "unknown_outcome"
-]
-
-STATES: Final = (
-    "pending", "ready", "running",
-    "waiting(backoff)", "waiting(approval)", "waiting(signal)", "waiting(timer)",
-    "waiting(child)", "waiting(unknown_outcome)",
-    "succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled",
-)  # fmt: skip
-"""Every label: a state, with its reason where moves differ by it."""
-
-MOVES: Final[frozenset[tuple[str, str]]] = frozenset(
-    (before, after)
-    for before, afters in {
-        "pending": ("ready", "skipped(guard)", "skipped(upstream)", "failed", "cancelled"),
-        "ready": ("running", "failed", "timed_out", "cancelled"),
-        "running": (
-            "succeeded", "failed", "timed_out", "cancelled", "ready",
-            "waiting(backoff)", "waiting(approval)", "waiting(signal)", "waiting(timer)",
-            "waiting(child)", "waiting(unknown_outcome)",
-        ),
-        "waiting(backoff)": ("ready", "failed", "timed_out", "cancelled"),
-        "waiting(approval)": ("succeeded", "failed", "timed_out", "cancelled"),
-        "waiting(signal)": ("succeeded", "failed", "timed_out", "cancelled"),
-        "waiting(timer)": ("succeeded", "failed", "timed_out", "cancelled"),
-        "waiting(child)": ("ready", "succeeded", "failed", "timed_out", "cancelled",
-                           "waiting(backoff)"),
-        "waiting(unknown_outcome)": ("succeeded", "failed", "timed_out", "cancelled"),
-    }.items()
-    for after in afters
-)  # fmt: skip
-"""The language's whole table. `failed` from `pending` is class `guard`: `when` had no value."""
-
-
-class RunState(Enum):
-    """Where a run is."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    WAITING = "waiting"  # nothing is ready or running, something waits
-    PAUSED = "paused"
-    FINISHING = "finishing"  # the outcome is fixed; compensation and finally run
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    TIMED_OUT = "timed_out"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_final(self) -> bool:
-        """Tell whether the run is over."""
-        return self in RUN_FINAL
-
-
-RUN_FINAL: Final = frozenset(
-    {RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +69,7 @@ class StepRecord:
     @property
     def is_final(self) -> bool:
         """Tell whether nothing more can happen to the step."""
-        return self.state in _FINAL_LABELS
+        return self.state in FINAL_LABELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +226,7 @@ class Run:
         state = record.state
         if state == "pending":
             return
-        if state in _FINAL_LABELS:
+        if state in FINAL_LABELS:
             frame = record.path.rpartition(".")[0]
             self.done[frame] = self.done.get(frame, 0) + by
             return

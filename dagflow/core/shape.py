@@ -19,9 +19,10 @@ What the parser makes of each shape:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from dagflow.core.records import dataclass
 from dagflow.core.source import At
 
 T = TypeVar("T")

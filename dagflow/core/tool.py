@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.steps.kind import Effects
 from dagflow.core.values import JsonObject, Schema
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias
 
 from dagflow.core.errors import ERROR_CLASSES
 from dagflow.core.node import Node
+from dagflow.core.records import dataclass
 from dagflow.core.shape import (
     AnyOf,
     Cel,

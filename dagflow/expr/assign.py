@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field, known_names
 from dagflow.expr.problem import listed

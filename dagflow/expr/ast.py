@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dagflow.core.errors import BugError
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 
 At: TypeAlias = tuple[int, int]

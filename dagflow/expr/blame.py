@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonValue
 from dagflow.expr.ast import Call, Let, Loop, Node, Select, Var, children, step_of
 from dagflow.expr.program import FailedError, fails, run

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dagflow.core.plan import Expression
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, Schema
 from dagflow.expr.ast import Node, to_json
 from dagflow.expr.constants import MISSING, Constant, fold

@@ -17,10 +17,11 @@ a bound is never too small.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Final, TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonValue
 from dagflow.expr.ast import (
     Call,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dagflow.core.errors import BugError
+from dagflow.core.records import dataclass
 from dagflow.expr import wire
 from dagflow.expr.ast import Call, Const, Let, ListOf, Loop, MapOf, Node, Select, Var
 from dagflow.expr.functions import WRAPPED

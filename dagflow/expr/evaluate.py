@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dagflow.core.errors import BugError, StepError, ValueRefusedError
 from dagflow.core.plan import Expression
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 from dagflow.expr import blame
 from dagflow.expr.activation import Trie, is_clean, picked, trie_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from dagflow.core.run import StepState
+from dagflow.core.records import dataclass
+from dagflow.core.states import StepState
 from dagflow.expr.ast import Call, Const, ListOf, Node, Path, Select, path_of
 
 STATUSES = tuple(state.value for state in StepState)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr.types import (
     COMPOUND,

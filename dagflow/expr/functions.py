@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from dagflow.core.errors import ValueRefusedError
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonValue, check_value
 
 Function: TypeAlias = Callable[[list[object]], object]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject
 from dagflow.expr import operators
 from dagflow.expr.ast import (

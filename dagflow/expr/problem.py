@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
+
+from dagflow.core.records import dataclass
 
 ProblemKind: TypeAlias = Literal[
     "unknown-name", "expression-type", "expression-cost", "partial-operation", "maybe-null"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dagflow.core.errors import BugError
+from dagflow.core.records import dataclass
 from dagflow.expr.ast import Call, Node, Select, Var, chain_of, children
 from dagflow.expr.fields import Found, field, known_names
 from dagflow.expr.problem import closest, listed, nearest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import INT64_MAX, INT64_MIN, JsonObject, JsonValue, Schema
 from dagflow.expr.fields import element, field, known_names
 from dagflow.expr.types import Type, of_schema, values_of

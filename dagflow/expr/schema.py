@@ -10,11 +10,11 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 from dagflow.core.errors import UsageError
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field
 from dagflow.expr.types import Type, of_schema, resolve

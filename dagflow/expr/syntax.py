@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from dagflow.core.records import dataclass
 from dagflow.expr import library, wire
 from dagflow.expr.ast import At, Call, Const, Let, ListOf, Loop, MapOf, Node, Select, Var
 from dagflow.expr.lexer import Token, pairs, tokens

@@ -7,9 +7,10 @@ stands for the text `${{`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dagflow.core.plan import Evaluated, Joined, Literal_, Value
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, Schema
 from dagflow.expr.check import Checked, check
 from dagflow.expr.lexer import scan

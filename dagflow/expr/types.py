@@ -7,9 +7,10 @@ the references below it, and what a schema leaves open (no `type`, `not`, `if`) 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
 MAX_REFERENCES = 32

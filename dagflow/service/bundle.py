@@ -6,7 +6,7 @@ The compiler touches no files: this is where they are read, so that what it sees
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from dagflow.compiler.source.parse import parse
 from dagflow.compiler.source.text import decode
 from dagflow.core.errors import NotFoundError, UsageError
 from dagflow.core.findings import Finding
+from dagflow.core.records import dataclass
 from dagflow.core.shape import Table
 from dagflow.core.source import Source
 from dagflow.core.steps.foreach import Foreach
@@ -66,7 +67,8 @@ def bundle_of(text: str, name: str) -> Bundle:
     """Make a bundle of text that did not come from a file: nothing it refers to is read."""
     source = Source(name, text)
     workflow = parse(source).workflow
-    tools = workflow.tools if workflow is not None else Table[ToolRef]()
+    none: Table[ToolRef] = Table()  # `Table[…]()` fails on a frozen class with slots
+    tools = workflow.tools if workflow is not None else none
     missing = {
         tool.value: Document(
             location=reference.openapi.value,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dagflow.compiler import compile_workflow
 from dagflow.core.findings import Finding, Report, Severity
 from dagflow.core.plan import Plan
+from dagflow.core.records import dataclass
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog, ToolProblem
 from dagflow.core.workflow import Workflow

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dagflow.core.records import dataclass
 from dagflow.core.tool import Tool, ToolCatalog, ToolProblem
 from dagflow.tools.document import load_tool
 from dagflow.tools.read import LIMITS, DocumentError, ReadLimits

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from dagflow.core.records import dataclass
 from dagflow.core.steps.kind import Effects
 from dagflow.core.tool import Operation
 from dagflow.core.values import JsonObject, JsonValue, digest

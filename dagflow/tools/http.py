@@ -12,13 +12,13 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import httpcore2
 
 from dagflow.core.errors import StepError
+from dagflow.core.records import dataclass
 from dagflow.tools.egress import Egress, Resolve
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.tools.media import is_json
 from dagflow.tools.refs import OperationRefusedError, child_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 
 

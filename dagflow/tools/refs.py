@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 
 MAX_REFERENCES = 64

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dagflow.core.errors import StepError
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.tools.http import Request
 from dagflow.tools.payload import payload

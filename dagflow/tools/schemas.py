@@ -6,9 +6,10 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.tools.recursion import unwind
 from dagflow.tools.refs import OperationRefusedError, Resolver, child_of, pointer_of

@@ -58,7 +58,7 @@ def test_random_requests_find_nothing(tmp_path: Path, seed: int) -> None:
     if not TOOL.exists():
         reason = f"{TOOL} is not there: install schemathesis==4.32.5 in an environment of its own"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    examples = "60" if os.environ.get("DAGFLOW_FULL") else "12"
+    examples = "60" if os.environ.get("DAGFLOW_FULL") else "8"
     with served(tmp_path) as api:
         for source in (HELLO, WAITS, ASKS):
             api.register(source)

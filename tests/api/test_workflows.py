@@ -36,7 +36,9 @@ def test_a_workflow_is_checked_as_yaml_as_json_and_with_its_documents(api: Clien
     yaml = api.send("POST", "/v1/workflows/check", HELLO.encode(), **YAML)
     plain = api.send("POST", "/v1/workflows/check", HELLO.encode())
     form = api.post("/v1/workflows/check", {"workflow": HELLO})
-    itself = api.post("/v1/workflows/check", {"dagflow": 1, "name": "j", "steps": {"a": {"transform": "1"}}})
+    itself = api.post(
+        "/v1/workflows/check", {"dagflow": 1, "name": "j", "steps": {"a": {"transform": "1"}}}
+    )
     documents = api.post("/v1/workflows/check", {"workflow": CALLS, "documents": {"t": TOOL}})
 
     assert [it.status for it in (yaml, plain, form, itself, documents)] == [200] * 5
@@ -66,7 +68,9 @@ def test_a_check_fetches_and_reads_nothing(api: Client, tmp_path: Path) -> None:
         file.write_text(TOOL)
         remote = TOOL.replace("schema: {}", f'schema: {{$ref: "{url}"}}')
         answers = [
-            api.send("POST", "/v1/workflows/check", CALLS.replace("./t.yaml", place).encode(), **YAML)
+            api.send(
+                "POST", "/v1/workflows/check", CALLS.replace("./t.yaml", place).encode(), **YAML
+            )
             for place in (url, str(file))
         ]
         answers.append(
@@ -129,7 +133,9 @@ def test_the_name_in_the_path_is_that_of_the_workflow(api: Client) -> None:
 def test_what_is_registered_can_be_looked_at(api: Client) -> None:
     listed = {it["name"] for it in api.get("/v1/workflows").json["workflows"]}
     report = api.get("/v1/workflows/hello/report")
-    drawings = {f: api.get(f"/v1/workflows/hello/graph?format={f}") for f in ("svg", "mermaid", "dot")}
+    drawings = {
+        f: api.get(f"/v1/workflows/hello/graph?format={f}") for f in ("svg", "mermaid", "dot")
+    }
 
     assert listed >= {"hello", "waits", "asks"}
     assert report.json["workflow"]["name"] == "hello"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dagflow.compiler.report.view import GraphView, ViewBlock, ViewEdge, ViewStep
+from dagflow.core.records import dataclass
 
 HEIGHT = 46.0
 NARROWEST = 96.0

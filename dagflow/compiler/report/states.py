@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from dagflow.compiler.report.dot import quoted as dot_quoted
@@ -12,7 +11,8 @@ from dagflow.compiler.report.mermaid import quoted
 from dagflow.compiler.report.svg import box, curve, document, group, text
 from dagflow.core.errors import NotFoundError
 from dagflow.core.plan import Constraint, Plan
-from dagflow.core.run import STATES
+from dagflow.core.records import dataclass
+from dagflow.core.states import STATES
 from dagflow.core.values import JsonObject, JsonValue
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN, _LINE = 206.0, 36.0, 70.0, 26.0, 24.0, 20.0

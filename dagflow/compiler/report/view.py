@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from dagflow.core.findings import Removal
 from dagflow.core.plan import ControlEdge, Place, Plan, PlanStep
+from dagflow.core.records import dataclass
 
 LONGEST_LABEL = 28
 """Longer conditions are cut in labels; drawings show them whole on hover."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dagflow.core.node import Mapping, Node, Scalar, Sequence
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from dagflow.compiler.source.bodies import model_ref, positive, tool_ref
@@ -17,6 +16,7 @@ from dagflow.compiler.source.wording import found
 from dagflow.compiler.source.yaml import compose
 from dagflow.core.findings import Finding
 from dagflow.core.node import Mapping
+from dagflow.core.records import dataclass
 from dagflow.core.shape import Table
 from dagflow.core.source import At, Source, Span
 from dagflow.core.workflow import Step, Workflow

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from dagflow.compiler.source.problems import SHAPE, STRICT, Problems, under
 from dagflow.core.findings import Fix, Related
 from dagflow.core.node import Node
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.workflow import Step
 

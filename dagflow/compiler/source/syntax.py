@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from dagflow.core.findings import Related
+from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 
 QUOTE = "write the value in quotes"

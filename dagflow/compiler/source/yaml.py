@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import yaml
@@ -39,6 +38,7 @@ from dagflow.compiler.source.syntax import complaint, single
 from dagflow.compiler.source.text import prepare
 from dagflow.core.findings import Finding, Related
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, Style
+from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.values import MAX_DEPTH
 

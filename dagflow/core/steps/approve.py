@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from dagflow.core.node import Node
+from dagflow.core.records import dataclass
 from dagflow.core.shape import AnyOf, Bool, Choice, Duration, Name, Record, Template, shaped
 from dagflow.core.source import NOWHERE, At, Span
 from dagflow.core.steps.kind import StepKind

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dagflow.core.node import Node
+from dagflow.core.records import dataclass
 from dagflow.core.shape import Template, shaped
 from dagflow.core.source import NOWHERE, Span
 from dagflow.core.steps.kind import StepKind

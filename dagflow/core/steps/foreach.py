@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dagflow.core.records import dataclass
 from dagflow.core.shape import Cel, Int, Name, StepsOf, shaped
 from dagflow.core.source import NOWHERE, At, Span
 from dagflow.core.steps.kind import StepKind

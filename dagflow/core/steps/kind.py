@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
+
+from dagflow.core.records import dataclass
 
 Effects: TypeAlias = Literal["pure", "idempotent", "once"]
 

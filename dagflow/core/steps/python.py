@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from dagflow.core.records import dataclass
 from dagflow.core.shape import Bool, Str, shaped
 from dagflow.core.source import NOWHERE, At, Span
 from dagflow.core.steps.kind import StepKind

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, urlencode, urljoin
 from weakref import WeakKeyDictionary
 
 from dagflow.core.errors import ErrorClass, StepError, ValueRefusedError
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, read_json
 from dagflow.tools.egress import Egress
 from dagflow.tools.http import OK, SERVER_ERROR, HttpClient, Request

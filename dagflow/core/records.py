@@ -1,0 +1,204 @@
+"""`dataclass` for slotted classes: as the standard one, made in a third of the time.
+
+The standard decorator compiles six functions for a frozen class, and a check imports some two
+hundred classes, so that was a third of its start-up. Here only `__init__` is compiled; the other
+methods are closures over the fields. Type checkers are shown the standard decorator.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import Field
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414  # exported under this name
+
+    Key = Callable[[object], object]
+    Fields = tuple[Field[Any], ...]
+    Names = dict[str, Any]
+
+_LEFT_OUT = object()
+"""The default of a parameter whose field has a factory."""
+
+
+_ORDER = {
+    "__lt__": operator.lt,
+    "__le__": operator.le,
+    "__gt__": operator.gt,
+    "__ge__": operator.ge,
+}
+
+
+def slotted(
+    *, slots: bool, frozen: bool = False, kw_only: bool = False, order: bool = False
+) -> Callable[[type], type]:
+    """Return the decorator that makes a slotted dataclass of a class.
+
+    The class is one for `fields`, `replace`, `asdict`, `match`, `copy` and `pickle`, too; the
+    parameters mean what they mean to the standard decorator, and TypeError refuses all others.
+    """
+    if not slots:
+        raise TypeError("only slotted classes are made here; use the standard dataclass")
+
+    def decorated(cls: type) -> type:
+        # Without a docstring the standard decorator takes a signature apart to write one.
+        cls.__doc__ = cls.__doc__ or cls.__name__
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+        fields: Fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # it is one by now
+        methods = _methods(fields) | (_frozen(fields) if frozen else {})
+        if order:
+            methods |= _ordered(fields)
+        made = _with_slots(cls, fields, methods)
+        type.__setattr__(made, "__init__", _init(made, fields, frozen=frozen))
+        return made
+
+    return decorated
+
+
+if not TYPE_CHECKING:
+    dataclass = slotted
+
+
+def _with_slots(cls: type, fields: Fields, methods: Names) -> type:
+    """Return the class anew with these methods, and a slot for each field that no base has."""
+    taken = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
+    names = tuple(field.name for field in fields)
+    unwanted = {*names, "__dict__", "__weakref__"}
+    own = {name: value for name, value in vars(cls).items() if name not in unwanted}
+    if "__eq__" in own and own.get("__hash__") is None:
+        own.pop("__hash__", None)  # Python writes None where a class has its own `__eq__`
+    slots = tuple(name for name in names if name not in taken)
+    made = type(cls)(cls.__name__, cls.__bases__, {**methods, **own, "__slots__": slots})
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _methods(fields: Fields) -> Names:
+    key = _key(fields)
+    shown = tuple(field.name for field in fields if field.repr)
+
+    def __eq__(self: object, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return bool(key(self) == key(other))
+
+    def __repr__(self: object) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__qualname__}({values})"
+
+    return {"__eq__": __eq__, "__repr__": __repr__, "__hash__": None}
+
+
+def _frozen(fields: Fields) -> Names:
+    """Return the methods that keep an instance as it is, and let it be copied and pickled."""
+    key, names = _key(fields), tuple(field.name for field in fields)
+
+    def __hash__(self: object) -> int:
+        return hash(key(self))
+
+    def __getstate__(self: object) -> list[object]:
+        return [getattr(self, name) for name in names]
+
+    def __setstate__(self: object, state: list[object]) -> None:
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
+
+    return {
+        "__hash__": __hash__,
+        "__setattr__": _assignment,
+        "__delattr__": _deletion,
+        "__getstate__": __getstate__,
+        "__setstate__": __setstate__,
+    }
+
+
+def _ordered(fields: Fields) -> Names:
+    key = _key(fields)
+    return {name: _comparison(key, compare) for name, compare in _ORDER.items()}
+
+
+def _comparison(key: Key, compare: Callable[[object, object], bool]) -> Callable[..., bool]:
+    def compared(self: object, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return compare(key(self), key(other))
+
+    return compared
+
+
+def _key(fields: Fields) -> Key:
+    """Return the getter of what equal instances have in common."""
+    names = [field.name for field in fields if field.compare]
+    return operator.attrgetter(*names) if names else lambda _: ()
+
+
+def _assignment(self: object, name: str, value: object) -> None:
+    del self, value
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _deletion(self: object, name: str) -> None:
+    del self
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _init(cls: type, fields: Fields, *, frozen: bool) -> Callable[..., None]:
+    """Compile `__init__` in the module of the class, where its annotations can be resolved."""
+    names: Names = {"_set": object.__setattr__, "_left_out": _LEFT_OUT}
+    for field in fields:
+        names |= _defaults(field)
+    head = ", ".join(["self", *_parameters(fields)])
+    body = [_assigned(field, frozen=frozen) for field in fields] or ["pass"]
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    text = (
+        f"def make({', '.join(names)}):\n def __init__({head}): {'; '.join(body)}\n return __init__"
+    )
+    found: Names = {}
+    exec(text, vars(sys.modules[cls.__module__]), found)  # noqa: S102  # as the standard one does
+    init: Callable[..., None] = found["make"](**names)
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {field.name: field.type for field in fields if field.init}
+    return init
+
+
+def _defaults(field: Field[Any]) -> Names:
+    """Return what `__init__` knows of a field's default, by the name that it has there."""
+    if field.default_factory is not dataclasses.MISSING:
+        return {f"_make_{field.name}": field.default_factory}
+    if field.default is not dataclasses.MISSING:
+        return {f"_default_{field.name}": field.default}
+    return {}
+
+
+def _parameters(fields: Fields) -> list[str]:
+    """Return the parameters in their order, as they are written."""
+    placed = [_parameter(field) for field in fields if field.init and not field.kw_only]
+    named = [_parameter(field) for field in fields if field.init and field.kw_only]
+    return [*placed, "*", *named] if named else placed
+
+
+def _parameter(field: Field[Any]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        return f"{field.name}=_left_out"
+    if field.default is not dataclasses.MISSING:
+        return f"{field.name}=_default_{field.name}"
+    return field.name
+
+
+def _assigned(field: Field[Any], *, frozen: bool) -> str:
+    """Return the statement that sets a field of a new instance."""
+    name = value = field.name
+    if field.default_factory is not dataclasses.MISSING:
+        value = f"_make_{name}()"
+        if field.init:
+            value = f"{value} if {name} is _left_out else {name}"
+    elif not field.init:
+        if field.default is dataclasses.MISSING:
+            return "pass"  # left to `__init__`'s caller, who alone knows the value
+        value = f"_default_{name}"
+    return f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}"
