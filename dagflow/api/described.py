@@ -69,8 +69,7 @@ def workflow_body() -> dict[str, Any]:
     itself = {
         "type": "object",
         "required": ["dagflow"],
-        "properties": {"dagflow": {"const": 1}},
-        "description": "the workflow itself; its form is schemas/workflow.v1.json",
+        "description": "the workflow itself; what is wrong in it, the report says",
     }
     either = {"anyOf": [CheckBody.model_json_schema(), itself]}
     content = {

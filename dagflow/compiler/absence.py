@@ -9,7 +9,7 @@ is asked what is certain when a producer is absent, and whether the two can go t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from operator import and_, or_
 from typing import Final, Literal, TypeAlias
@@ -20,6 +20,7 @@ from dagflow.compiler.guards import constant
 from dagflow.compiler.model import Model, Read, StepFacts
 from dagflow.compiler.outcomes import NOTHING, Facts, at_least
 from dagflow.compiler.reach import BlockReach, Reach, needed
+from dagflow.core.records import dataclass
 
 Where: TypeAlias = Literal["step", "outputs", "finally", "compensate", "collect"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 
 from dagflow.compiler.edges import Edge, sibling
@@ -63,10 +64,14 @@ def step_name(path: str) -> str:
 
 def is_in(path: str, states: tuple[str, ...]) -> str:
     """Return the condition that a step is in one of these states."""
-    status = f"{step_name(path)}.status"
+    return f"{step_name(path)}.status {_one_of(states)}"
+
+
+@cache
+def _one_of(states: tuple[str, ...]) -> str:
     if len(states) == 1:
-        return f"{status} == {json.dumps(states[0])}"
-    return f"{status} in [{', '.join(map(json.dumps, states))}]"
+        return f"== {json.dumps(states[0])}"
+    return f"in [{', '.join(map(json.dumps, states))}]"
 
 
 def taken(edge: Edge, source: StepFacts) -> str:

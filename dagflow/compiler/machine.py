@@ -158,14 +158,17 @@ def _constraints(nature: _Nature) -> Iterator[Constraint]:
     found: dict[tuple[str, str], str] = {}
     for before, after, guard in _moves(nature):
         found.setdefault((before, after), guard)
-    order = {move: index for index, move in enumerate(sorted(MOVES, key=_place))}
-    for before, after in sorted(found, key=order.__getitem__):
+    for before, after in sorted(found, key=_ORDER.__getitem__):
         guard = found[before, after]
         yield Constraint(step=nature.facts.path, before=before, after=after, guard=guard)
 
 
 def _place(move: tuple[str, str]) -> tuple[int, int]:
     return STATES.index(move[0]), STATES.index(move[1])
+
+
+_ORDER: Final = {move: index for index, move in enumerate(sorted(MOVES, key=_place))}
+"""Where each move stands in the language's table."""
 
 
 def _moves(nature: _Nature) -> Iterator[tuple[str, str, str]]:

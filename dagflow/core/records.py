@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = object()
 """The default of a parameter whose field has a factory."""
 
-
-_ORDER = {
-    "__lt__": operator.lt,
-    "__le__": operator.le,
-    "__gt__": operator.gt,
-    "__ge__": operator.ge,
-}
+_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
 def slotted(
@@ -48,7 +42,7 @@ def slotted(
         # Without a docstring the standard decorator takes a signature apart to write one.
         cls.__doc__ = cls.__doc__ or cls.__name__
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
-        fields: Fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # it is one by now
+        fields: Fields = dataclasses.fields(cls)
         methods = _methods(fields) | (_frozen(fields) if frozen else {})
         if order:
             methods |= _ordered(fields)
@@ -79,50 +73,50 @@ def _with_slots(cls: type, fields: Fields, methods: Names) -> type:
 
 def _methods(fields: Fields) -> Names:
     key = _key(fields)
-    shown = tuple(field.name for field in fields if field.repr)
+    names = tuple(field.name for field in fields if field.repr)
 
-    def __eq__(self: object, other: object) -> bool:
+    def equal(self: object, other: object) -> object:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return bool(key(self) == key(other))
+        return key(self) == key(other)
 
-    def __repr__(self: object) -> str:
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+    def shown(self: object) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__qualname__}({values})"
 
-    return {"__eq__": __eq__, "__repr__": __repr__, "__hash__": None}
+    return {"__eq__": equal, "__repr__": shown, "__hash__": None}
 
 
 def _frozen(fields: Fields) -> Names:
     """Return the methods that keep an instance as it is, and let it be copied and pickled."""
     key, names = _key(fields), tuple(field.name for field in fields)
 
-    def __hash__(self: object) -> int:
+    def hashed(self: object) -> int:
         return hash(key(self))
 
-    def __getstate__(self: object) -> list[object]:
+    def state(self: object) -> list[object]:
         return [getattr(self, name) for name in names]
 
-    def __setstate__(self: object, state: list[object]) -> None:
-        for name, value in zip(names, state, strict=True):
+    def restore(self: object, values: list[object]) -> None:
+        for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
     return {
-        "__hash__": __hash__,
+        "__hash__": hashed,
         "__setattr__": _assignment,
         "__delattr__": _deletion,
-        "__getstate__": __getstate__,
-        "__setstate__": __setstate__,
+        "__getstate__": state,
+        "__setstate__": restore,
     }
 
 
 def _ordered(fields: Fields) -> Names:
     key = _key(fields)
-    return {name: _comparison(key, compare) for name, compare in _ORDER.items()}
+    return {name: _comparison(key, getattr(operator, name)) for name in _ORDER}
 
 
-def _comparison(key: Key, compare: Callable[[object, object], bool]) -> Callable[..., bool]:
-    def compared(self: object, other: object) -> bool:
+def _comparison(key: Key, compare: Callable[[object, object], object]) -> Callable[..., object]:
+    def compared(self: object, other: object) -> object:
         if other.__class__ is not self.__class__:
             return NotImplemented
         return compare(key(self), key(other))

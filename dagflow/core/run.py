@@ -6,20 +6,26 @@ instantiated for each of its steps (`Plan.constraints`), and the engine makes li
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from dagflow.core.errors import ErrorClass
-from dagflow.core.states import FINAL as FINAL
-from dagflow.core.states import FINAL_LABELS
-from dagflow.core.states import MOVES as MOVES
-from dagflow.core.states import RUN_FINAL as RUN_FINAL
-from dagflow.core.states import STATES as STATES
-from dagflow.core.states import RunState as RunState
-from dagflow.core.states import StepState as StepState
-from dagflow.core.states import WaitReason as WaitReason
+from dagflow.core.records import dataclass
+from dagflow.core.states import (
+    FINAL,
+    FINAL_LABELS,
+    MOVES,
+    RUN_FINAL,
+    STATES,
+    RunState,
+    StepState,
+    WaitReason,
+)
 from dagflow.core.values import JsonObject, JsonValue
+
+# The states belong to the run for whoever imports this; only a check takes them from their file.
+__all__ = ["FINAL", "MOVES", "RUN_FINAL", "STATES", "RunState", "StepState", "WaitReason"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,11 @@ def clean(text: str) -> str:
     return UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+def counted(count: int, word: str) -> str:
+    """Return a number with its word, which gets an s where there isn't one of it."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def abridged(text: str, most: int = 400) -> str:
     """Return `text`, or its two ends and how much is left out when it is longer than `most`."""
     if len(text) <= most:

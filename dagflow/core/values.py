@@ -73,12 +73,14 @@ def _children(item: object, at: str, depth: int) -> Iterator[tuple[object, str, 
             yield value, f"{at}/{index}", depth
 
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def canonical(value: object) -> bytes:
     """Write a JSON value in one way only: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return text.encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def digest(value: object) -> str:

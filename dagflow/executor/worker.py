@@ -168,11 +168,14 @@ class Worker:
         self._start(handled.attempts)
 
     def _claim_all(self) -> None:
-        rung: dict[str, list[str]] = {}
-        for run_id, path in self._doorbell.take(self._slots):
-            rung.setdefault(run_id, []).append(path)
-        for run_id, paths in rung.items():
-            self._safely(run_id, partial(self._claim, run_id, paths))
+        """Claim what was rung for while there is room: a bell out of date takes up none."""
+        reached = True
+        while reached and self._slots and not self._doorbell.is_empty:
+            rung: dict[str, list[str]] = {}
+            for run_id, path in self._doorbell.take(self._slots):
+                rung.setdefault(run_id, []).append(path)
+            for run_id, paths in rung.items():
+                reached &= self._safely(run_id, partial(self._claim, run_id, paths))
 
     def _claim(self, run_id: str, paths: list[str]) -> None:
         try:
@@ -218,18 +221,23 @@ class Worker:
         until = self._engine.clock.now() + self._leases.length
         return Claimant(worker=self.id, until=until, slots=slots)
 
-    def _safely(self, run_id: str, act: Callable[[], None]) -> None:
-        """Do something for one run; whatever goes wrong with it is not the other runs' matter."""
+    def _safely(self, run_id: str, act: Callable[[], None]) -> bool:
+        """Do something for one run; whatever goes wrong with it is not the other runs' matter.
+
+        Tells whether the database could be reached.
+        """
         try:
             act()
         except UnavailableError as error:
             _log.warning("database_unavailable run_id=%s reason=%s", run_id, error.message)
             self._loop.call_later(PATIENCE, self._turn_soon)
+            return False
         except NotFoundError as error:
             _log.warning("run_gone run_id=%s reason=%s", run_id, error.message)
         except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
             _log.exception("run_broken run_id=%s", run_id)
             self._engine.abandon(run_id, error)
+        return True
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from dagflow.core.plan import Expression
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, Schema
@@ -28,7 +30,7 @@ class Checked:
     `ast` is the canonical AST after lowering, the same for the same text and scope; `result` the
     schema of its value; `constant` its value where it has only one, else `MISSING`; `warnings`
     are operations that may fail for some values (`partial-operation`); `cost` bounds what
-    evaluating it makes, as polynomials of the sizes of what it reads.
+    evaluating it makes, as polynomials of the sizes of what it reads. `node` is `ast` unwritten.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Checked:
     constant: Constant = MISSING
     warnings: tuple[Problem, ...] = ()
     cost: Cost = Cost()
+    node: Node | None = field(default=None, compare=False, repr=False)
 
     @property
     def paths(self) -> tuple[tuple[str, ...], ...]:
@@ -78,6 +81,7 @@ def check(
         fold(lowered),
         _sorted(walk.warnings),
         cost,
+        lowered,
     )
 
 

@@ -24,18 +24,21 @@ def fields(data: bytes) -> list[Field]:
     at, end = 0, len(data)
     while at < end:
         tag = data[at]  # every field number here is below 16, so a tag is one byte
-        if tag & 7 == _BYTES:
-            length, at = read_varint(data, at + 1)
-            found.append((tag >> 3, data[at : at + length]))
-            at += length
-        elif tag & 7 == _VARINT:
-            value, at = read_varint(data, at + 1)
-            found.append((tag >> 3, value))
-        elif tag & 7 == _FIXED64:
-            found.append((tag >> 3, data[at + 1 : at + 9]))
+        number, kind = tag >> 3, tag & 7
+        if kind == _FIXED64:
+            found.append((number, data[at + 1 : at + 9]))
             at += 9
-        else:
+            continue
+        if kind not in {_VARINT, _BYTES}:
             raise BugError(f"a message of the CEL library has the unknown tag {tag}")
+        value, at = data[at + 1], at + 2
+        if value >= 0x80:  # noqa: PLR2004  # most numbers are one byte, and cost no call
+            value, at = read_varint(data, at - 1)
+        if kind == _BYTES:
+            found.append((number, data[at : at + value]))
+            at += value
+        else:
+            found.append((number, value))
     return found
 
 

@@ -46,7 +46,10 @@ def _timeline(run: JsonObject, steps: dict[str, JsonObject]) -> str:
         return ""
     start, whole = min(known), max(max(known) - min(known), 1e-6)
     rows = "".join(_row(path, step, start, whole) for path, step in steps.items())
-    head = "<tr><th>step</th><th>state</th><th>attempts</th><th>time</th><th>when</th></tr>"
+    head = (
+        "<tr><th>step</th><th>state</th><th class='number'>attempts</th>"
+        "<th class='number'>time</th><th>when</th></tr>"
+    )
     return f"<section><h2>Timeline</h2><table>{head}{rows}</table></section>"
 
 

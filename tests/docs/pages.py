@@ -49,7 +49,8 @@ def examples(page: Path) -> Iterator[Example]:
     for block in BLOCK.finditer(text):
         said = block["said"] or ""
         body = block["fenced"] or "".join(
-            line.removeprefix("    ") for line in (block["indented"] or "").splitlines(keepends=True)
+            line.removeprefix("    ")
+            for line in (block["indented"] or "").splitlines(keepends=True)
         )
         if said.startswith("file: "):
             files[said.removeprefix("file: ")] = body

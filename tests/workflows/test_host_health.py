@@ -23,7 +23,18 @@ from tests.workflows.desk import Desk, lacking
 
 PUBLISHED = Path("/usr/share/netdata/web/netdata-swagger.json")
 START_SECONDS = 60
-PLUGINS = ("python.d", "go.d", "charts.d", "apps", "ebpf", "perf", "node.d", "fping", "tc", "slabinfo")
+PLUGINS = (
+    "python.d",
+    "go.d",
+    "charts.d",
+    "apps",
+    "ebpf",
+    "perf",
+    "node.d",
+    "fping",
+    "tc",
+    "slabinfo",
+)
 
 CONFIGURATION = """\
 [global]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from dagflow.core.findings import Bounds, Finding, Report
+from dagflow.core.findings import Bounds, Finding, GraphSize, Report, Severity
 from dagflow.core.page import badge, facts, page, table, text
 from dagflow.core.source import Source
-from dagflow.core.text import abridged
+from dagflow.core.text import abridged, counted
 
 
 def render(
@@ -44,18 +44,23 @@ def _head(report: Report, about: str) -> str:
 
 
 def _counts(findings: tuple[Finding, ...]) -> str:
-    found: defaultdict[str, int] = defaultdict(int)
-    for finding in findings:
-        found[finding.severity.value] += 1
-    said = " ".join(badge(f"{count} {word}", word) for word, count in found.items())
+    found = Counter(finding.severity for finding in findings)
+    said = " ".join(
+        badge(counted(found[severity], severity.value), severity.value)
+        for severity in Severity
+        if found[severity]
+    )
     return said or "none"
 
 
 def _sizes(report: Report) -> str:
-    before = f"{report.before.nodes} steps, {report.before.edges} edges"
     if report.after == report.before:
-        return before
-    return f"{before}; {report.after.nodes} steps, {report.after.edges} edges after pruning"
+        return _size(report.before)
+    return f"{_size(report.before)}; {_size(report.after)} after pruning"
+
+
+def _size(graph: GraphSize) -> str:
+    return f"{counted(graph.nodes, 'step')}, {counted(graph.edges, 'edge')}"
 
 
 def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
@@ -92,7 +97,7 @@ def _removed(report: Report) -> str:
         for removal in report.removed
     ]
     shown = table(("what", "name", "why"), rows)
-    summary = f"{len(rows)} removals"
+    summary = counted(len(rows), "removal")
     return (
         f"<section><h2>Pruned</h2><details><summary>{summary}</summary>{shown}</details></section>"
     )
@@ -113,7 +118,7 @@ def _source(report: Report, source: Source) -> str:
             notes[finding.span.line].append(_finding(finding))
         else:
             elsewhere.append(_finding(finding))
-    lines = source.text.split("\n")
+    lines = source.text.removesuffix("\n").split("\n")
     rows = "".join(_line(number, line, notes) for number, line in enumerate(lines, start=1))
     listing = f'<table class="source"><tbody>{rows}</tbody></table>'
     return f"<section><h2>{text(source.name)}</h2>{''.join(elsewhere)}{listing}</section>"

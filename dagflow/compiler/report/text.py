@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from dagflow.core.findings import Finding, Report, Severity
+from dagflow.core.findings import Finding, GraphSize, Report, Severity
 from dagflow.core.source import Source, Span
-from dagflow.core.text import abridged, clean
+from dagflow.core.text import abridged, clean, counted
 
 RESET: Final = "\x1b[0m"
 STYLES: Final[Mapping[str, str]] = {
@@ -94,14 +94,16 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
 def _summary(report: Report, paint: _Paint) -> str:
     counts = Counter(finding.severity for finding in report.findings)
     said = ", ".join(
-        f"{counts[severity]} {severity.value}{'s' if counts[severity] != 1 else ''}"
-        for severity in Severity
-        if counts[severity]
+        counted(counts[severity], severity.value) for severity in Severity if counts[severity]
     )
     if report.plan is None:
         return f"{paint('error', 'refused')} {clean(report.workflow)}: {said or 'no plan'}"
-    graph = f"{report.before.nodes} steps, {report.before.edges} edges"
+    graph = _size(report.before)
     if report.after != report.before:
-        graph += f" → {report.after.nodes} steps, {report.after.edges} edges after pruning"
+        graph += f" → {_size(report.after)} after pruning"
     line = f"{paint('ok', 'ok')} {clean(report.workflow)}: {graph}"
     return f"{line}; {said or 'no findings'}; plan {report.plan[:19]}"
+
+
+def _size(graph: GraphSize) -> str:
+    return f"{counted(graph.nodes, 'step')}, {counted(graph.edges, 'edge')}"
