@@ -78,13 +78,20 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
     help="Print the version.",
 )  # fmt: skip
-def root() -> None:
+@click.pass_context
+def root(ctx: click.Context) -> None:
     """Compile and run agent workflows.
 
     stdout is data only; everything else goes to stderr. Exit codes: 0 fine; 1 findings, or the
     run failed; 2 usage or configuration; 3 the run was cancelled or timed out; 4 not allowed;
     5 not found or conflict; 6 server or database unreachable, locked or full; 70 a bug of ours.
     """
+    # None leaves it to click, which asks whether the stream is a terminal.
+    ctx.color = False if os.environ.get("NO_COLOR") else True if _forced() else None
+
+
+def _forced() -> bool:
+    return bool(os.environ.get("FORCE_COLOR"))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -96,13 +96,13 @@ class Table:
         from rich.console import Console
         from rich.live import Live
 
-        self._live = Live(
-            console=Console(stderr=True), refresh_per_second=8, transient=False,
-            get_renderable=self._draw,
-        )  # fmt: skip
         self._states: dict[str, tuple[str, float, float | None]] = {}
         self._said: dict[str, str] = {}
         self._run = "queued"
+        # made last: it draws once while it is made
+        self._live = Live(
+            console=Console(stderr=True), refresh_per_second=8, get_renderable=self._draw
+        )
 
     def __enter__(self) -> Self:
         self._live.__enter__()

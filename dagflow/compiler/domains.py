@@ -147,7 +147,7 @@ def _of_type(named: JsonValue, value: JsonValue) -> bool:
         return any(_of_type(one, value) for one in named)
     match named:
         case "integer":
-            return _is_number(value) and float(value) == int(value)
+            return _is_number(value) and (isinstance(value, int) or value.is_integer())
         case "number":
             return _is_number(value)
         case "string":

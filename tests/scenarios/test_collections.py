@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from typing import Any
 
@@ -67,7 +66,7 @@ def test_09_yaml_delays_do_not_change_the_list(many: int) -> None:
 def timed(count: int) -> float:
     script = Script({"one": the_item})
     start = time.perf_counter()
-    run = ran(loop(many=64), {"xs": list(range(count))}, script=script, concurrency=64)
+    run = ran(loop(many=64), {"xs": list(range(count))}, script=script, concurrency=64, limit=600)
     took = time.perf_counter() - start
 
     assert run.outputs == {"list": list(range(count)), "size": count}
@@ -86,7 +85,6 @@ def test_10_yaml_50_000_items() -> None:
     few, many = timed(5_000), timed(50_000)
 
     assert many < 10 * few * 2
-    assert many < float(os.environ.get("DAGFLOW_PATIENCE", "300"))
 
 
 @pytest.mark.parametrize("attempts", [1, 2])

@@ -105,7 +105,7 @@ def wait_for_load(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def measured(port: int) -> bool:
-    query = "chart=system.load&after=-60&points=1&group=average&format=json"
+    query = "chart=system.load&after=-60&points=12&group=average&format=json"
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", f"/api/v1/data?{query}")
