@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 
 from dagflow.compiler.model import BlockKind
 from dagflow.core.records import dataclass
@@ -127,6 +126,8 @@ def everywhere(grounds: Grounds, name: str) -> tuple[Site, ...]:
 
 def nearest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
     """Return "; did you mean 'x'?" for the nearest known name, or ""."""
+    from difflib import get_close_matches  # a file without mistakes needs none
+
     close = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -85,7 +85,10 @@ class GraphSize:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a run can cost at most; None where nothing bounds it. Times are in seconds."""
+    """What a run can cost at most; None where nothing bounds it. Times are in seconds.
+
+    `tokens` are those that models may generate; what prompts hold is known at run time only.
+    """
 
     steps: int | None = None
     tokens: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 
 from dagflow.core.values import JsonObject
 from dagflow.expr import constants
@@ -169,6 +170,7 @@ def _given(gives: str) -> Type:
     return SIZE if gives == "size" else of_kind(gives)
 
 
+@cache
 def _kinds_taken(param: str, *, coerce: bool = True) -> frozenset[str]:
     if param in {"x", "dyn"}:
         return frozenset({"dyn"})

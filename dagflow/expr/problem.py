@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from dagflow.core.records import dataclass
@@ -44,6 +43,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name nearest to `name`, whatever its case, or None."""
+    from difflib import get_close_matches  # a file without mistakes needs none
+
     by_fold = {candidate.casefold(): candidate for candidate in sorted(known)}
     found = get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else None

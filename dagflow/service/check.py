@@ -14,7 +14,6 @@ from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog, ToolProblem
 from dagflow.core.workflow import Workflow
 from dagflow.service.bundle import Bundle
-from dagflow.tools.catalog import ToolSource, catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +71,10 @@ def _children(bundle: Bundle) -> tuple[dict[str, Plan], dict[str, Source]]:
 
 def tool_catalog(bundle: Bundle) -> ToolCatalog:
     """Compile the documents of a bundle's tools; one that can't be read is a problem in it."""
+    if not bundle.documents:
+        return ToolCatalog()
+    from dagflow.tools.catalog import ToolSource, catalog  # many workflows have no tools
+
     readable = {
         name: ToolSource(text=document.text, location=document.location, server=document.server)
         for name, document in bundle.documents.items()

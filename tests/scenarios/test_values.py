@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -100,7 +101,8 @@ def test_24_an_integer_beyond_64_bits_is_refused_at_compile_and_at_submit() -> N
 
 
 def test_25_a_duplicate_key_is_refused_with_both_places() -> None:
-    flow = "dagflow: 1\nname: twice\nsteps:\n  a: {transform: '1'}\n  b: {transform: '2'}\n  a: {transform: '3'}\n"
+    steps = ("a: {transform: '1'}", "b: {transform: '2'}", "a: {transform: '3'}")
+    flow = "dagflow: 1\nname: twice\nsteps:\n" + "".join(f"  {step}\n" for step in steps)
     (found,) = [f for f in errors(flow) if f.code == "DF001"]
 
     assert found.span.line == 6
@@ -116,7 +118,9 @@ name: scalars
 steps:
   a:
     python: 'def main(**given): return given'
-    with: {on: on, NO: NO, yes: yes, time: 22:22, ten: 010, under: 1_000, exp: 1e3, f: 1.10, day: 2024-01-01, nul: ~}
+    with:
+      {on: on, NO: NO, yes: yes, time: 22:22, ten: 010, under: 1_000, exp: 1e3, f: 1.10,
+       day: 2024-01-01, nul: ~}
     output: {schema: {}}
 outputs: {all: "${{ steps.a.output }}"}
 """),
@@ -134,7 +138,7 @@ outputs: {all: "${{ steps.a.output }}"}
 def bomb() -> str:
     lines = ["a: &a [x,x,x,x,x,x,x,x,x]"]
     names = "abcdefghi"
-    for before, name in zip(names, names[1:], strict=False):
+    for before, name in pairwise(names):
         lines.append(f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]")
     return "\n".join(lines) + "\n"
 
@@ -156,7 +160,9 @@ dagflow: 1
 name: cached
 inputs: {x: string}
 steps:
-  a: {python: 'def main(x): return x', with: {x: "${{ inputs.x }}"}, output: string, cache: {ttl: 1h}}
+  a:
+    {python: 'def main(x): return x', with: {x: "${{ inputs.x }}"}, output: string,
+     cache: {ttl: 1h}}
   b: {python: 'def main(x): return x', with: {x: "b"}, output: string, cache: {ttl: 1h}}
 outputs: {a: "${{ steps.a.output }}", b: "${{ steps.b.output }}"}
 """

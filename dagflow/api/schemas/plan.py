@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any, Final, Literal
 
 from dagflow.api.schemas.form import ANY, FLAG, NUMBER, OBJECT, TEXT, closed, listed, mapped, ref
@@ -43,7 +43,7 @@ def _define(cls: type[Any], found: dict[str, JsonObject]) -> None:
     found[name] = {}  # classes hold each other
     hints = typing.get_type_hints(cls, localns=dict(_NAMES))
     doc = (cls.__doc__ or "").strip().split("\n\n")[0]
-    properties = {it.name.rstrip("_"): _schema(hints[it.name], found) for it in fields(cls)}
+    properties = {_key(it): _schema(hints[it.name], found) for it in fields(cls)}
     found[name] = closed(properties, doc=" ".join(doc.split()))
 
 
@@ -75,3 +75,8 @@ def _tuple(inner: tuple[Any, ...], found: dict[str, JsonObject]) -> JsonObject:
 
 def _name(cls: type[Any]) -> str:
     return cls.__name__.rstrip("_")
+
+
+def _key(item: Field[Any]) -> str:
+    """Return the key of a field in a plan's JSON."""
+    return str(item.metadata.get("json", item.name.rstrip("_")))

@@ -66,7 +66,7 @@ def _size(graph: GraphSize) -> str:
 def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
     known = [
         ("steps at most", bounds.steps),
-        ("model tokens at most", bounds.tokens),
+        ("generated tokens at most", bounds.tokens),
         ("tool calls at most", bounds.tool_calls),
     ]
     rows = [(name, text(f"{value:,}")) for name, value in known if value is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from dagflow.core.findings import Finding, Fix, Related, Severity
 from dagflow.core.source import Span
@@ -66,6 +65,8 @@ def _prefixes(pointer: str) -> list[str]:
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
     """Return the one of `known` that `word` was probably meant to be."""
+    from difflib import get_close_matches  # a file without mistakes needs none
+
     folded = {name.casefold(): name for name in known}
     found = get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
     return folded[found[0]] if found else None

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dagflow.compiler.source.keywords import DATA, DIALECT, KEYWORDS, MAP, REFUSED, subschemas
 from dagflow.compiler.source.names import Twins, name_of
 from dagflow.compiler.source.problems import listed, nearest
+from dagflow.compiler.source.simple import is_simple
 from dagflow.compiler.source.spot import BAD, Bad, Spot
 from dagflow.compiler.source.wording import found
 from dagflow.core.findings import Edit, Fix
@@ -216,6 +217,8 @@ def _meta() -> Any:
 
 
 def _check_schema(schema: JsonObject, node: Mapping, spot: Spot) -> None:
+    if is_simple(schema):
+        return
     seen: set[tuple[object, ...]] = set()
     for error in _meta().iter_errors(schema):
         path = tuple(error.instance_path)

@@ -165,9 +165,13 @@ def _variables(run: Run, owner: Site, path: str, index: int) -> JsonObject:
 
 
 def turn_variables(record: StepRecord, turn: int) -> JsonObject:
-    """Return `turn` and `previous`; the latter is absent on turn 0."""
+    """Return `turn` and `previous`.
+
+    On turn 0 there is nothing before: `previous` is an object without fields, so that
+    `previous.?x.orValue(d)` gives d, which CEL can't do with a variable that is missing.
+    """
     if turn == 0:
-        return {"turn": 0}
+        return {"turn": 0, "previous": {}}
     values = record.data.get("values")
     previous = values[turn - 1] if isinstance(values, list) else record.data.get("previous")
     return {"turn": turn, "previous": previous}
