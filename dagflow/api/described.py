@@ -73,7 +73,7 @@ def workflow_body() -> dict[str, Any]:
     }
     either = {"anyOf": [CheckBody.model_json_schema(), itself]}
     content = {
-        "application/yaml": {"schema": {"type": "string", "description": "the workflow"}},
+        "application/yaml": {"schema": {"description": "the workflow, as its text"}},
         "application/json": {"schema": either},
     }
     return {"requestBody": {"required": True, "content": content}}

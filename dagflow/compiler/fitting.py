@@ -32,11 +32,12 @@ def fitted(
     wanted = _wanted(facts)
     into = [*_arguments(facts, wanted), *_signature(facts, node_of, workflow)]
     out = list(_output(facts, declared, node_of))
-    done = replace(facts, output=facts.output if declared is None else declared)
-    caught = list(_handlers(done))
-    typed = done.output is not True
+    output = facts.output if declared is None else declared
+    caught = list(_handlers(facts, output))
+    typed = output is not True
     done = replace(
-        done,
+        facts,
+        output=output,
         input=wanted,
         check_input=not _is_decided(into),
         check_output=typed and (facts.kind in OUTSIDE or not _is_decided((*out, *caught))),
@@ -130,8 +131,8 @@ def _output(facts: StepFacts, declared: Schema | None, node_of: NodeOf) -> Itera
         yield mismatch if mismatch.level == "error" else replace(mismatch, level="note", help="")
 
 
-def _handlers(facts: StepFacts) -> Iterator[Mismatch]:
+def _handlers(facts: StepFacts, output: Schema) -> Iterator[Mismatch]:
     for index, _ in enumerate(facts.step.on_error):
         typed = facts.templates.get(f"on_error.{index}")
         if typed is not None:
-            yield from wire(typed, facts.output, "continue")
+            yield from wire(typed, output, "continue")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
+from typing import Final
 
 from dagflow.compiler.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
 from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
@@ -12,6 +13,8 @@ from dagflow.compiler.rings import Pair, Ring, rings_of
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
 from dagflow.core.records import dataclass
+
+_PLAIN_JOIN: Final = Join()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class BlockGraph:
 
     def join(self, step: str) -> Join:
         """Return the join of a step."""
-        return self.joins.get(step, Join())
+        return self.joins.get(step, _PLAIN_JOIN)
 
     def needs(self, step: str) -> tuple[str, ...]:
         """Return the steps whose success a plain read of `step` requires."""

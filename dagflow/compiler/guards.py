@@ -20,7 +20,7 @@ from dagflow.compiler.model import StepFacts
 from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
 from dagflow.core.values import JsonValue, Schema, canonical
-from dagflow.expr.ast import Call, Const, ListOf, Node, path_of, to_json
+from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
 
 MOST_WAYS: Final = 256
 """How many ways of making a formula true are looked at before giving up."""
@@ -59,8 +59,10 @@ Way: TypeAlias = tuple[Claim, ...]
 
 def ast_of(facts: StepFacts, name: str) -> Node | None:
     """Return the AST of one of a step's expressions ("when", "until", "branches.0"), if checked."""
-    checked = facts.expressions.get(name)
-    return None if checked is None else checked.node
+    checked, lowered = facts.expressions.get(name), facts.lowered.get(name)
+    if checked is not None and checked.node is not None:
+        return checked.node  # reading it back costs more than most of what is asked of it
+    return None if lowered is None else from_json(lowered.ast)
 
 
 def constant(facts: StepFacts, name: str) -> bool | None:

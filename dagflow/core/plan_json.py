@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from dagflow.core.errors import UsageError, ValueRefusedError
@@ -164,16 +165,19 @@ def _record(cls: type[Any]) -> _Codec:
     hints = typing.get_type_hints(cls, localns=dict(_NAMES))
     parts = {_key(item): (item.name, _later(hints[item.name])) for item in fields(cls)}
     is_plan = cls is Plan
-
-    encoders: list[tuple[str, str, Encode]] = []
+    take = _taker([name for name, _ in parts.values()])
+    rewritten: list[tuple[str, Encode]] | None = None
 
     def encode(value: Any) -> JsonValue:
-        if not encoders:
-            encoders.extend((key, name, part().encode) for key, (name, part) in parts.items())
-        return {
-            key: getattr(value, name) if write is _same else write(getattr(value, name))
-            for key, name, write in encoders
-        }
+        nonlocal rewritten
+        if rewritten is None:
+            encoders = ((key, part().encode) for key, (_, part) in parts.items())
+            rewritten = [(key, write) for key, write in encoders if write is not _same]
+        # most fields of most records are written as they are: they are taken all at once
+        written = dict(zip(parts, take(value), strict=True))
+        for key, write in rewritten:
+            written[key] = write(written[key])
+        return written
 
     def decode(value: JsonValue) -> Any:
         found = _entries(value, parts)
@@ -191,6 +195,13 @@ def _record(cls: type[Any]) -> _Codec:
 
     words = "an object with " + ", ".join(parts)
     return _Codec(encode, decode, takes, words)
+
+
+def _taker(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what takes these fields from a record."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _key(item: Field[Any]) -> str:

@@ -65,8 +65,11 @@ def constant(value: int) -> Poly:
 
 def add(*polys: Poly) -> Poly:
     """Return the sum."""
+    terms = [poly for poly in polys if poly]
+    if len(terms) == 1:
+        return terms[0]  # as most sums are: numbers have no sizes
     total: dict[Monomial, int] = {}
-    for poly in polys:
+    for poly in terms:
         for monomial, factor in poly.items():
             total[monomial] = total.get(monomial, 0) + factor
     return total

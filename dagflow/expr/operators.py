@@ -147,8 +147,7 @@ def _by_table(walk: Walk, node: Call, types: list[Type]) -> Typed:
     fitting = [o for o in overloads if len(o.params) == len(types)]
     if not fitting:
         return node, _wrong_count(walk, node, overloads)
-    exact = [o for o in fitting if _accepts(o, types, coerce=False)]
-    chosen = exact or [o for o in fitting if _accepts(o, types, coerce=True)]
+    chosen = _chosen(name, tuple(types), fitting)
     if not chosen:
         return node, _mismatch(walk, node, types, fitting)
     for position, found in enumerate(types):
@@ -162,6 +161,26 @@ def _by_table(walk: Walk, node: Call, types: list[Type]) -> Typed:
         return node, FAILED
     result = union(*(_given(o.gives) for o in chosen))
     return _in_doubles(node, types, chosen), result
+
+
+def _chosen(name: str, types: tuple[Type, ...], fitting: list[Overload]) -> list[Overload]:
+    """Return the overloads that take the types as they are, or else with numbers coerced."""
+    # of lists of something more counts than the kinds, which are what is remembered
+    if any("list" in found.kinds for found in types):
+        return _choice(types, fitting)
+    key = (name, tuple(found.kinds for found in types))
+    if key not in _KNOWN:
+        _KNOWN[key] = _choice(types, fitting)
+    return _KNOWN[key]
+
+
+_KNOWN: dict[tuple[str, tuple[frozenset[str], ...]], list[Overload]] = {}
+"""What was chosen for the kinds of the operands: as many as an author can make up, a few dozen."""
+
+
+def _choice(types: tuple[Type, ...], fitting: list[Overload]) -> list[Overload]:
+    exact = [o for o in fitting if _accepts(o, types, coerce=False)]
+    return exact or [o for o in fitting if _accepts(o, types, coerce=True)]
 
 
 def _given(gives: str) -> Type:

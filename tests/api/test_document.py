@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,21 @@ OPERATIONS = {
     "get_events", "cancel_run", "pause_run", "resume_run", "send_signal", "list_approvals",
     "get_approval", "decide_approval", "live", "ready",
 }  # fmt: skip
+
+
+KNOWN = """\
+[parameters]
+"path.name" = ["hello", "waits", "go", "none"]
+"path.run_id" = %s
+"path.approval_id" = %s
+"""
+
+
+def known(api: Client) -> tuple[str, str]:
+    """Return ids of runs and approvals that are there, and one that is not."""
+    runs = [api.start("waits"), api.start("asks", {"ticket": "T"}), api.start("waits"), "none"]
+    asked = [it["id"] for it in api.get("/v1/approvals").json["approvals"]]
+    return json.dumps(runs), json.dumps([*asked, "none"])
 
 
 def test_the_document_is_valid_and_names_every_operation(api: Client) -> None:
@@ -62,6 +78,7 @@ def test_random_requests_find_nothing(tmp_path: Path, seed: int) -> None:
     with served(tmp_path) as api:
         for source in (HELLO, WAITS, ASKS):
             api.register(source)
+        (tmp_path / "schemathesis.toml").write_text(KNOWN % known(api))
         done = subprocess.run(
             [
                 str(TOOL), "run", f"http://127.0.0.1:{api.port}/openapi.json",
@@ -88,3 +105,13 @@ def test_generated_files_are_as_generated() -> None:
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_page_for_users_names_every_operation_and_no_other(api: Client) -> None:
+    page = (ROOT / "docs" / "api.md").read_text("utf-8").partition("## Check")[0]
+    document = api.get("/openapi.json").json
+    served_ = {
+        f"{method.upper()} {path}" for path, it in document["paths"].items() for method in it
+    }
+
+    assert set(re.findall(r"`((?:GET|PUT|POST) /[^`]+)`", page)) == served_

@@ -22,7 +22,7 @@ class Alerts(BaseHTTPRequestHandler):
     alerts: ClassVar[list[dict[str, Any]]] = []
     by_key: ClassVar[dict[str, dict[str, Any]]] = {}
 
-    def do_GET(self) -> None:  # noqa: N802  # the name http.server calls
+    def do_GET(self) -> None:  # the name http.server calls
         """List alerts, of one severity if asked."""
         url = urlsplit(self.path)
         if url.path != "/v1/alerts":
@@ -32,7 +32,7 @@ class Alerts(BaseHTTPRequestHandler):
         found = [it for it in self.alerts if not wanted or it["severity"] in wanted]
         self._answer(200, {"alerts": found})
 
-    def do_POST(self) -> None:  # noqa: N802  # the name http.server calls
+    def do_POST(self) -> None:  # the name http.server calls
         """Raise an alert, once for each idempotency key."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if self.path != "/v1/alerts":

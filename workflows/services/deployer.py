@@ -21,7 +21,7 @@ class Deployer(BaseHTTPRequestHandler):
     errors: ClassVar[dict[str, int]] = {"canary": 0, "fleet": 0}
     log: ClassVar[list[dict[str, Any]]] = []
 
-    def do_GET(self) -> None:  # noqa: N802  # the name http.server calls
+    def do_GET(self) -> None:  # the name http.server calls
         """Answer `GET /stages/{stage}/health`."""
         stage = self._stage("/health")
         if stage is None:
@@ -29,7 +29,7 @@ class Deployer(BaseHTTPRequestHandler):
             return
         self._answer(200, {"version": self.versions[stage], "errors": self.errors[stage]})
 
-    def do_PUT(self) -> None:  # noqa: N802  # the name http.server calls
+    def do_PUT(self) -> None:  # the name http.server calls
         """Deploy, or roll back."""
         body = self._body()
         if stage := self._stage(""):
@@ -44,7 +44,7 @@ class Deployer(BaseHTTPRequestHandler):
         else:
             self._answer(404, {"error": "no such path"})
 
-    def do_POST(self) -> None:  # noqa: N802  # the name http.server calls
+    def do_POST(self) -> None:  # the name http.server calls
         """Add to the release log."""
         self.log.append(self._body())
         self._answer(201, None)

@@ -24,10 +24,11 @@ class UnsafeCage:
 
     async def _run(self, action: Action, folder: str) -> Outcome:
         with tempfile.TemporaryFile() as result:
+            # The shell only moves the result to descriptor 3; no value reaches its text.
+            shell = ("/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{result.fileno()}', "sh")
             try:
                 process = await asyncio.create_subprocess_exec(
-                    # The shell only moves the result to descriptor 3; no value reaches its text.
-                    "/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{result.fileno()}', "sh", *action.argv,
+                    *shell, *action.argv,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,

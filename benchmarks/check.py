@@ -1,0 +1,120 @@
+"""`dagflow check` of large workflows: the whole command, and the compiler alone.
+
+The workflow is a chain of diamonds: three steps read one, and the next reads all three. Three
+steps of ten have a guard that compares an integer, an enum, a boolean or a text.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from benchmarks.measure import Figure, Round, interleaved
+from dagflow.compiler import compile_workflow
+from dagflow.core.source import Source
+from dagflow.core.tool import ToolCatalog
+
+FEW, MANY = 200, 1000
+DIAMOND: Final = 4
+"""How many steps a diamond adds: three beside each other and the one that joins them."""
+
+FLOOR: Final = "floor: python -c pass"
+HELP: Final = "dagflow --help"
+CHECK: Final = f"dagflow check, {FEW} steps"
+LIMITS: Final = {HELP: 150.0, CHECK: 400.0}
+"""The most milliseconds each may take, start of the interpreter (the floor) included."""
+
+GUARDS: Final = (
+    "inputs.amount == {n}",
+    "inputs.tier == 'gold'",
+    "inputs.urgent == true",
+    "inputs.region == 'r{n}'",
+    "inputs.amount < {n}",
+)
+HEAD: Final = """\
+dagflow: 1
+name: large
+inputs:
+  amount: {type: integer, minimum: 0, maximum: 10000}
+  tier: {type: string, enum: [free, silver, gold]}
+  urgent: boolean
+  region: string
+steps:
+"""
+
+
+def workflow_of(steps: int) -> str:
+    """Return the text of the workflow."""
+    return HEAD + "\n".join(line for number in range(steps) for line in _step(number)) + "\n"
+
+
+def _step(number: int) -> Iterator[str]:
+    yield f"  s{number}:"
+    if number % 10 in {3, 6, 9}:
+        yield f"    when: {GUARDS[number // 3 % len(GUARDS)].format(n=number)}"
+    before = number // DIAMOND * DIAMOND  # the step where this one's diamond opens
+    others = [before] if number > before else range(max(before - DIAMOND + 1, 0), before)
+    reads = [f"steps.?s{other}.output.orValue(0)" for other in others]
+    yield f"    transform: {' + '.join([*reads, 'inputs.amount'])}"
+
+
+def lines(folder: Path, count: int) -> list[Figure]:
+    """Measure in so many rounds and return a line for each subject; files go into the folder."""
+    taken = interleaved(_rounds(folder), count)
+    return [_figure(name, statistics.median(values)) for name, values in taken.items()]
+
+
+def _figure(name: str, value: float) -> Figure:
+    limit = LIMITS.get(name)
+    holds = None if limit is None else value <= limit
+    return Figure(name=name, value=value, unit="ms", bar=limit, holds=holds)
+
+
+def _rounds(folder: Path) -> Mapping[str, Round]:
+    command = str(Path(sys.executable).with_name("dagflow"))
+    return {
+        FLOOR: _process([sys.executable, "-c", "pass"]),
+        HELP: _process([command, "--help"]),
+        CHECK: _process([command, "check", _written(folder, FEW)]),
+        f"dagflow check, {MANY} steps": _process([command, "check", _written(folder, MANY)]),
+        f"compile, {FEW} steps": _compiling(FEW),
+        f"compile, {MANY} steps": _compiling(MANY),
+    }
+
+
+def _written(folder: Path, steps: int) -> str:
+    file = folder / f"large-{steps}.yaml"
+    file.write_text(workflow_of(steps))
+    return str(file)
+
+
+def _process(command: list[str]) -> Callable[[], float]:
+    """Return a round of one process from its start to its end, with its bytecode cached."""
+    given = {k: value for k, value in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+    def once() -> float:
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, env=given, capture_output=True)
+        return (time.perf_counter() - begun) * 1000
+
+    return once
+
+
+def _compiling(steps: int) -> Callable[[], float]:
+    source = Source(name="large.yaml", text=workflow_of(steps))
+
+    def once() -> float:
+        begun = time.perf_counter()
+        result = compile_workflow(source, ToolCatalog())
+        taken = (time.perf_counter() - begun) * 1000
+        if result.plan is None:
+            raise SystemExit(f"the benchmark does not compile: {result.report.findings[:3]}")
+        return taken
+
+    return once

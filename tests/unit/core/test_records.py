@@ -1,0 +1,127 @@
+"""Our dataclass decorator beside the standard one: the same classes, whatever made them."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dagflow.core import records
+
+
+def point(decorator: Callable[..., Any]) -> Any:
+    @decorator(frozen=True, slots=True, order=True)
+    class Point:
+        x: int
+        y: int = 2
+        tags: list[str] = dataclasses.field(default_factory=list, compare=False)
+        cached: int = dataclasses.field(default=7, init=False, compare=False, repr=False)
+
+        @property
+        def total(self) -> int:
+            return self.x + self.y
+
+    return Point
+
+
+def counter(decorator: Callable[..., Any]) -> Any:
+    @decorator(slots=True, kw_only=True)
+    class Counter:
+        count: int
+        step: int = 1
+        seen: dict[str, int] = dataclasses.field(default_factory=dict)
+        twice: int = dataclasses.field(init=False)
+
+        def __post_init__(self) -> None:
+            self.twice = self.count * 2
+
+    return Counter
+
+
+BOTH = pytest.mark.parametrize(
+    "decorator", [dataclasses.dataclass, records.slotted], ids=["standard", "ours"]
+)
+
+
+@records.slotted(slots=True, frozen=True)
+class Named:
+    name: str
+    size: int = 0
+
+
+@BOTH
+def test_frozen_records_compare_hash_and_sort_by_their_compared_fields(decorator: Any) -> None:
+    point_ = point(decorator)
+    one, same, other = point_(1, tags=["a"]), point_(1), point_(0, 9)
+    assert one == same and hash(one) == hash(same) and one != other
+    assert sorted([one, other]) == [other, one] and one >= same
+    assert one != (1, 2) and one.total == 3 and one.cached == 7
+    with pytest.raises(TypeError):
+        assert one < 3
+
+
+@BOTH
+def test_frozen_records_refuse_to_change(decorator: Any) -> None:
+    one = point(decorator)(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
+        one.x = 2
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'x'"):
+        del one.x
+
+
+@BOTH
+def test_records_are_shown_replaced_matched_and_taken_apart(decorator: Any) -> None:
+    one = point(decorator)(1, tags=["a"])
+    assert repr(one).endswith("Point(x=1, y=2, tags=['a'])")
+    assert dataclasses.replace(one, y=5).y == 5
+    assert dataclasses.asdict(one) == {"x": 1, "y": 2, "tags": ["a"], "cached": 7}
+    assert type(one).__match_args__ == ("x", "y", "tags")
+    assert not hasattr(one, "__dict__")
+
+
+@BOTH
+def test_mutable_records_have_factories_keywords_and_no_hash(decorator: Any) -> None:
+    counter_ = counter(decorator)
+    one, two = counter_(count=1), counter_(count=1)
+    one.seen["a"] = 1
+    assert two.seen == {} and one != two and one.twice == 2
+    with pytest.raises(TypeError):
+        counter_(1)
+    with pytest.raises(TypeError):
+        hash(one)
+
+
+@BOTH
+def test_signatures_have_the_same_names_and_kinds(decorator: Any) -> None:
+    for made, standard in ((point(decorator), point(dataclasses.dataclass)),
+                           (counter(decorator), counter(dataclasses.dataclass))):  # fmt: skip
+        ours, theirs = (inspect.signature(each).parameters for each in (made, standard))
+        assert [(p.name, p.kind) for p in ours.values()] == [
+            (p.name, p.kind) for p in theirs.values()
+        ]
+
+
+def test_frozen_records_are_copied_and_pickled() -> None:
+    one = Named("a", 3)
+    assert copy.deepcopy(one) == one == pickle.loads(pickle.dumps(one))
+
+
+def test_an_own_equality_is_kept_with_python_s_rule_for_hashes() -> None:
+    @records.slotted(slots=True, frozen=True)
+    class Loose:
+        text: str
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Loose) and self.text.casefold() == other.text.casefold()
+
+    assert Loose("A") == Loose("a") and hash(Loose("a")) == hash(Loose("a"))
+
+
+def test_classes_without_slots_are_refused() -> None:
+    with pytest.raises(TypeError, match="only slotted classes"):
+        records.slotted(slots=False)
