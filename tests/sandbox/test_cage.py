@@ -148,7 +148,7 @@ def vars_of(groups: object) -> list[Path]:
 
 
 def running() -> list[str]:
-    return [name for name in os.listdir("/proc") if name.isdigit()]
+    return [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
 def command(pid: str) -> str:
@@ -156,6 +156,14 @@ def command(pid: str) -> str:
         return Path("/proc", pid, "cmdline").read_text()
     except OSError:
         return ""
+
+
+KILL_INIT = "import os; os.kill(1, 9); raise OSError('survived')"
+TRACE = """
+import ctypes, os
+ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0)
+raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+"""
 
 
 @pytest.mark.parametrize(
@@ -172,14 +180,11 @@ def command(pid: str) -> str:
         ("import socket; socket.socket(socket.AF_PACKET, 3)", "not permitted"),
         ("import socket; socket.create_connection(('127.0.0.1', 1), 1)", "unreachable|refused"),
         ("import socket; socket.create_connection(('169.254.169.254', 80), 1)", "unreachable"),
-        ("import os; os.kill(-1, 9) if os.getpid() == 1 else os.kill(1, 9); "
-         "raise OSError('survived')", "survived"),
+        (KILL_INIT, "survived"),
         ("open('/proc/1/environ').read()", "denied|No such file"),
         ("open('/proc/sys/kernel/core_pattern', 'w')", "denied|read-only"),
         ("import resource; resource.setrlimit(resource.RLIMIT_CORE, (9, 9))", "not allowed|exceed"),
-        ("import ctypes; l = ctypes.CDLL(None, use_errno=True); l.ptrace(0, 0, 0, 0); "
-         "raise OSError(ctypes.get_errno(), __import__('os').strerror(ctypes.get_errno()))",
-         "not permitted"),
+        (TRACE, "not permitted"),
     ],
 )  # fmt: skip
 def test_the_host_is_out_of_reach(run: Run, attempt: str, reason: str) -> None:
@@ -244,7 +249,8 @@ def test_killing_the_worker_kills_the_action(tmp_path: Path) -> None:
         async def main():
             verdict = await inspect()
             print("ready", flush=True)
-            await verdict.cage.run(Action(argv=("/usr/bin/env", "-S", "sh -c 'sleep 60; : {mark}'")))
+            argv = ("/usr/bin/env", "-S", "sh -c 'sleep 60; : {mark}'")
+            await verdict.cage.run(Action(argv=argv))
         asyncio.run(main())
         """)
     )
