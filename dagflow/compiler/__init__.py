@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from dagflow.compiler.compile import Compiled, compile_workflow, explain
-from dagflow.compiler.resolve import children_of
+from dagflow.compiler.names.resolve import children_of
 
 __all__ = ["Compiled", "children_of", "compile_workflow", "explain"]

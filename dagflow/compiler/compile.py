@@ -8,15 +8,18 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from dagflow.compiler import bounds, graph, layout, machine, reach
-from dagflow.compiler import prune as pruner
 from dagflow.compiler.allow import allowances_of, is_allowed
-from dagflow.compiler.infer import model_of
-from dagflow.compiler.lower import lower
+from dagflow.compiler.flow import graph
 from dagflow.compiler.model import Model
-from dagflow.compiler.rule import Checks, Rule, Stage, Violation
+from dagflow.compiler.planning import bounds, layout, machine
+from dagflow.compiler.planning import prune as pruner
+from dagflow.compiler.planning.lower import lower
+from dagflow.compiler.proofs import reach
+from dagflow.compiler.rule import Checks, Rule, Stage
 from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.parse import Parsed, parse
+from dagflow.compiler.types.infer import model_of
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass

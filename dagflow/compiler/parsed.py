@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.rule import Checks, Violation
+from dagflow.compiler.rule import Checks
+from dagflow.compiler.violation import Violation
 
 
 def from_parser(checks: Checks, code: str) -> Iterator[Violation]:

@@ -6,42 +6,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dagflow.core.findings import Finding, Fix, Related, Severity
+from dagflow.compiler.violation import Violation
+from dagflow.core.findings import Finding, Severity
 from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.tool import ToolCatalog
-from dagflow.core.values import JsonValue
 from dagflow.core.workflow import Workflow
 
 if TYPE_CHECKING:
-    from dagflow.compiler.graph import Graphs
+    from dagflow.compiler.flow.graph import Graphs
     from dagflow.compiler.model import Fault, Model
-    from dagflow.compiler.prune import Pruned
-    from dagflow.compiler.reach import Reach
+    from dagflow.compiler.planning.prune import Pruned
+    from dagflow.compiler.proofs.reach import Reach
     from dagflow.core.findings import Bounds
     from dagflow.core.plan import Plan
 
 Stage: TypeAlias = Literal["source", "resolved", "typed", "graph", "plan", "report"]
 STAGES: tuple[Stage, ...] = ("source", "resolved", "typed", "graph", "plan", "report")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """What a check yields: a place and a message. The rule adds the rest.
-
-    `step` is the static path of the step it is about ("" for the workflow): an error there keeps
-    later stages from speaking of that step. `severity` replaces the rule's for this one.
-    """
-
-    span: Span
-    message: str
-    path: str = ""
-    step: str = ""
-    related: tuple[Related, ...] = ()
-    witness: JsonValue = None
-    help: str = ""
-    fixes: tuple[Fix, ...] = ()
-    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagflow.compiler import graph, reach
-from dagflow.compiler.absence import absences
-from dagflow.compiler.edges import Edge
-from dagflow.compiler.graph import BlockGraph, Graphs
+from dagflow.compiler.flow import graph
+from dagflow.compiler.flow.edges import Edge
+from dagflow.compiler.flow.graph import BlockGraph, Graphs
 from dagflow.compiler.model import Model
-from dagflow.compiler.prune import prune
+from dagflow.compiler.planning.prune import prune
+from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.absence import absences
 from dagflow.expr import ast
 from tests.unit.compiler_graph.models import Made, false, made, model, true
 

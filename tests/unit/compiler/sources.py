@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from dagflow.compiler.infer import model_of
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.source.parse import parse
+from dagflow.compiler.types.infer import model_of
 from dagflow.core.plan import Plan
 from dagflow.core.source import Source
 from tests.rules.compiling import compiled, tools

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler.assignable import assignable
 from dagflow.compiler.outputs import closed, nullable
+from dagflow.compiler.types.assignable import assignable
 from dagflow.core.values import Schema
 
 TEXT: Schema = {"type": "string"}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler.decoding import longest, troubles
 from dagflow.compiler.outputs import closed
+from dagflow.compiler.types.decoding import longest, troubles
 from dagflow.core.values import Schema
 
 SHORT: Schema = {"type": "string", "maxLength": 10}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler.mentions import mentions
+from dagflow.compiler.names.mentions import mentions
 
 ROOTS = frozenset({"steps", "inputs"})
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler import graph, reach
-from dagflow.compiler.absence import Absent, absences
+from dagflow.compiler.flow import graph
+from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.absence import Absent, absences
 from tests.unit.compiler_graph.models import Made, false, made, model, succeeded, true
 
 SWITCH = made("route", branches=[("x", ["left"]), (None, ["right"])])

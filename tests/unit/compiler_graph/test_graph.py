@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 
-from dagflow.compiler import graph, prune, reach
-from dagflow.compiler.edges import Edge
+from dagflow.compiler.flow import graph
+from dagflow.compiler.flow.edges import Edge
 from dagflow.compiler.model import Model
+from dagflow.compiler.planning import prune
+from dagflow.compiler.proofs import reach
 from dagflow.core.findings import GraphSize
 from tests.unit.compiler_graph.models import made, model
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagflow.compiler import guards
-from dagflow.compiler.domains import Comparison, values
+from dagflow.compiler.proofs import guards
+from dagflow.compiler.proofs.domains import Comparison, values
 from dagflow.core.values import JsonValue, Schema
 from dagflow.expr import ast
 from tests.unit.compiler_graph.compiling import found, told

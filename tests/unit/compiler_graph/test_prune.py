@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dagflow.compiler import compile_workflow, graph, reach
-from dagflow.compiler.prune import Pruned, prune
+from dagflow.compiler import compile_workflow
+from dagflow.compiler.flow import graph
+from dagflow.compiler.planning.prune import Pruned, prune
+from dagflow.compiler.proofs import reach
 from dagflow.core.findings import GraphSize, Severity
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog

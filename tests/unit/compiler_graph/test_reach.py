@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler import graph, reach
-from dagflow.compiler.reach import Cause
+from dagflow.compiler.flow import graph
+from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.reach import Cause
 from tests.unit.compiler_graph.models import Made, false, made, model, true
 
 

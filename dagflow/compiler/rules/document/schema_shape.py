@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagflow.compiler.parsed import from_parser
-from dagflow.compiler.rule import Checks, Violation, rule
-from dagflow.compiler.shape import misshapen
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.shape import misshapen
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

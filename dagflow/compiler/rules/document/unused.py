@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.credentials import credentials, secrets_in
-from dagflow.compiler.edges import gotos
+from dagflow.compiler.flow.edges import gotos
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.credentials import credentials, secrets_in
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.source import At
 

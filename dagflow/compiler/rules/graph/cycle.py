@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.edges import Edge
-from dagflow.compiler.graph import BlockGraph, Graphs
-from dagflow.compiler.rings import Ring
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.flow.edges import Edge
+from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.flow.rings import Ring
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.errors import ERROR_CLASSES
 from dagflow.core.findings import Related, Severity
 from dagflow.core.workflow import Handler

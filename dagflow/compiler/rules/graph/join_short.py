@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.graph import BlockGraph
-from dagflow.compiler.reach import Reach
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.proofs.reach import Reach
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.graph import BlockGraph, Graphs
+from dagflow.compiler.flow.graph import BlockGraph, Graphs
 from dagflow.compiler.model import Block, Model, StepFacts
-from dagflow.compiler.reach import Reach
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.proofs.reach import Reach
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

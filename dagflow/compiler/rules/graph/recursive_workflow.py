@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.names import calls_itself
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.names.references import calls_itself
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.plan import Plan, PlanStep
 from dagflow.core.source import Span

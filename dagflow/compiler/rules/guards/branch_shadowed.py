@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dagflow.compiler.claims import conditions, excludes
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.proofs.claims import conditions, excludes
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
 from dagflow.core.steps.switch import Branch, Switch
 from dagflow.expr.ast import Node

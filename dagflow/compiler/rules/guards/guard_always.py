@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.claims import is_always
-from dagflow.compiler.guards import constant
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.proofs.claims import is_always
+from dagflow.compiler.proofs.guards import constant
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.source import At
 from dagflow.core.steps.switch import Switch

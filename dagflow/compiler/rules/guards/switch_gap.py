@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.claims import conditions, excludes, falls_through
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.proofs.claims import conditions, excludes, falls_through
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.values import JsonObject, canonical
 

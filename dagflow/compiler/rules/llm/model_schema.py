@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.decoding import Trouble, troubles
 from dagflow.compiler.defaults import MAX_TOKENS
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.decoding import Trouble, troubles
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Edit, Fix, Severity
 from dagflow.core.node import Scalar
 from dagflow.core.source import Span

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.credentials import credentials, secrets_in, unknown_secret
-from dagflow.compiler.names import (
+from dagflow.compiler.names.references import (
     unknown_models,
     unknown_schemes,
     unknown_steps,
     unknown_triggers,
 )
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.credentials import credentials, secrets_in, unknown_secret
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

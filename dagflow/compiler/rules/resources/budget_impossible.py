@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from dagflow.compiler.defaults import MAX_TOKENS
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.musts import certain_steps
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.planning.musts import certain_steps
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

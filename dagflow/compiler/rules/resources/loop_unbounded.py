@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.guards import constant
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.proofs.guards import constant
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.credentials import credentials, secrets_in
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.credentials import credentials, secrets_in
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from posixpath import basename
 
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.plan import Literal_
 from dagflow.core.steps.python import Python

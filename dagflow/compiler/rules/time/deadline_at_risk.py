@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from dagflow.compiler.defaults import retry_of, seconds, worst_seconds
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.rule import Checks, Violation, rule
-from dagflow.compiler.words import duration
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.words import duration
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.source import At, Span
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from dagflow.compiler.defaults import seconds
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.musts import fastest
-from dagflow.compiler.rule import Checks, Violation, rule
-from dagflow.compiler.words import duration
+from dagflow.compiler.planning.musts import fastest
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.words import duration
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 from dagflow.core.steps.wait import Wait
 

@@ -7,7 +7,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from dagflow.compiler.model import called
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

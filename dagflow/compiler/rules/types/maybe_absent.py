@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.absence import Absent, absences
-from dagflow.compiler.graph import Graphs
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.flow.graph import Graphs
+from dagflow.compiler.proofs.absence import Absent, absences
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
 
 

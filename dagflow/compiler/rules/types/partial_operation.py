@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.rule import Checks, Violation, rule
+from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 

@@ -1,0 +1,165 @@
+"""What an expression sees where it stands: names, their types, and what to say of other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from dagflow.compiler.names.mentions import Mention
+from dagflow.compiler.names.resolve import Grounds, Site, Views, around, everywhere, nearest
+from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
+from dagflow.core.records import dataclass
+from dagflow.core.steps.foreach import Foreach
+from dagflow.core.values import JsonObject, Schema
+from dagflow.core.workflow import Workflow
+
+RUN: Final[Mapping[str, Schema]] = {"id": TEXT, "started_at": INSTANT, "attempt": INTEGER}
+STATUS: Final[Schema] = {
+    "enum": ["succeeded", "failed", "timed_out", "cancelled"],
+    "type": "string",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What an expression at one place can name.
+
+    `steps` are by name; `extras` the other variables that a mention may start with, with their
+    types (`inputs`, `run`, an item, a turn); `self_path` the step it belongs to, "" for outputs.
+    """
+
+    steps: Mapping[str, Site]
+    extras: Mapping[str, Schema]
+    self_path: str = ""
+    secrets: bool = False
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """Return the words that begin a mention."""
+        return frozenset((*self.extras, "steps", "secrets"))
+
+    def with_step(self, site: Site) -> Sight:
+        """Return the same sight with one more step (a compensation sees its own step)."""
+        return replace(self, steps={**self.steps, site.step.name.value: site})
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A name that can't be read here: the rule that says so, and its words."""
+
+    rule: str
+    message: str
+    help: str = ""
+
+
+def item_names(step_body: Foreach) -> tuple[str, str]:
+    """Return the names of the item and of its index inside a `foreach`."""
+    if step_body.as_ is None:
+        return "item", "index"
+    return step_body.as_.value, f"{step_body.as_.value}_index"
+
+
+def run_schema(*, status: bool) -> JsonObject:
+    """Return the type of `run`, with `status` in `finally`."""
+    return closed({**RUN, "status": STATUS} if status else RUN)
+
+
+def name_trouble(
+    mention: Mention, text: str, sight: Sight, workflow: Workflow, grounds: Grounds
+) -> Trouble | None:
+    """Tell what is wrong with a name that an expression speaks of, None when nothing is."""
+    if mention.root == "steps":
+        return _step_trouble(mention, text, sight, grounds)
+    if mention.root == "inputs":
+        return _input_trouble(mention, workflow)
+    if mention.root == "run" and mention.name not in {None, *RUN, "status"}:
+        known = (*RUN, "status")
+        hint = nearest(str(mention.name), known)
+        return Trouble("unknown-name", f"`run` has no field {mention.name!r}{hint}")
+    if mention.root == "run" and mention.name == "status":
+        return _status_trouble(sight)
+    return None
+
+
+def _status_trouble(sight: Sight) -> Trouble | None:
+    run = sight.extras.get("run")
+    if isinstance(run, dict) and "status" not in run.get("properties", {}):  # type: ignore[operator]
+        message = "`run.status` is known only in `finally`, when the steps are done"
+        return Trouble("use-before-decided", message)
+    return None
+
+
+def _input_trouble(mention: Mention, workflow: Workflow) -> Trouble | None:
+    fields = workflow.inputs.fields if workflow.inputs else ()
+    known = tuple(field.name.value for field in fields)
+    if mention.name is None or mention.name in known:
+        return None
+    hint = nearest(mention.name, known)
+    return Trouble("unknown-name", f"no input is named {mention.name!r}{hint}")
+
+
+def _step_trouble(mention: Mention, text: str, sight: Sight, grounds: Grounds) -> Trouble | None:
+    name = mention.name
+    if name in sight.steps:
+        return None
+    if name is None:
+        message = "steps are read one by one, by name: `steps.<name>`"
+        return Trouble("expression-type", message)
+    dashed = _dashed(mention, text, tuple(sight.steps))
+    if dashed:
+        message = f"`steps.{dashed}` is a subtraction"
+        return Trouble("expression-type", message, help=f"write steps.`{dashed}`")
+    return _elsewhere(name, sight, grounds) or Trouble(
+        "unknown-name", f"no step is named {name!r}{nearest(name, tuple(sight.steps))}"
+    )
+
+
+def _dashed(mention: Mention, text: str, known: tuple[str, ...]) -> str:
+    rest = text[mention.offset :]
+    found = [name for name in known if "-" in name and rest.startswith(name)]
+    return max(found, key=len, default="")
+
+
+def _elsewhere(name: str, sight: Sight, grounds: Grounds) -> Trouble | None:
+    sites = everywhere(grounds, name)
+    if not sites:
+        return None
+    for site in sites:
+        if site.path == sight.self_path:
+            return Trouble("use-before-decided", f"step {name!r} reads itself")
+        if sight.self_path.startswith(f"{site.path}."):
+            message = f"a step inside {name!r} reads it, and it is decided after them"
+            return Trouble("use-before-decided", message)
+    inside = sites[0].block
+    if inside == "finally":
+        message = f"step {name!r} runs in `finally`, after everything that can read it here"
+        return Trouble("use-before-decided", message)
+    message = f"step {name!r} is inside {inside!r} and can't be read from outside it"
+    help_ = f"read `steps.{inside.rpartition('.')[2]}.output`, which holds what its turns give"
+    return Trouble("use-before-decided", message, help=help_)
+
+
+def block_names(grounds: Grounds, block: str) -> Iterator[tuple[str, Site]]:
+    """Yield the loop variables in sight of a block's steps, with the composite they belong to."""
+    for ground in around(grounds, block):
+        composite = ground.composite
+        if composite is None:
+            continue
+        if isinstance(composite.step.body, Foreach):
+            for name in item_names(composite.step.body):
+                yield name, composite
+        else:
+            yield "turn", composite
+            yield "previous", composite
+
+
+__all__ = [
+    "Sight",
+    "Trouble",
+    "Views",
+    "block_names",
+    "item_names",
+    "name_trouble",
+    "run_schema",
+]

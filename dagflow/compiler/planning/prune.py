@@ -1,0 +1,192 @@
+"""Pruning: what can be left out of the graph without any run showing it, and why.
+
+Law: for every input, the outputs, the effects and the outcome of a run stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+
+from dagflow.compiler.flow.edges import Edge, branch_targets, sibling
+from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.planning.keep import leaving, stops_at_once
+from dagflow.compiler.planning.redundant import redundant
+from dagflow.compiler.proofs.guards import constant, live_branches
+from dagflow.compiler.proofs.reach import Cause, Reach
+from dagflow.core.findings import GraphSize, Removal
+from dagflow.core.records import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """The graphs after pruning, and what was taken out of them.
+
+    `graphs` has the steps, their facts and the edges that are left. `folded` are
+    the steps whose guard is constantly true and needs no evaluation. `targets` has, for each
+    switch, the static paths that each of its branches still leads to: branches keep their
+    numbers, and one that can't be taken leads nowhere. There is one removal of kind "step" for
+    each step that is gone, and one of kind "edge" for each pair of steps without an edge now.
+    `idle` are steps that never run and are still there, since their being skipped shows.
+    """
+
+    graphs: Graphs
+    before: GraphSize
+    after: GraphSize
+    removals: tuple[Removal, ...] = ()
+    folded: frozenset[str] = frozenset()
+    idle: Mapping[str, Cause] = field(default_factory=dict)
+    targets: Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+def prune(model: Model, graphs: Graphs, reach: Reach, *, enabled: bool = True) -> Pruned:
+    """Return the graphs without what no run can show; with `enabled` false, as they are."""
+    if not enabled:
+        size = graphs.size
+        idle, targets = dict(_idle(graphs, reach)), _targets(graphs)
+        return Pruned(graphs=graphs, before=size, after=size, idle=idle, targets=targets)
+    gone = leaving(model, graphs, reach)
+    patient = stops_at_once(model)
+    blocks = {
+        path: _block(block, gone, reach, patient=patient)
+        for path, block in graphs.blocks.items()
+        if not _inside(path, gone)
+    }
+    left = {step for block in blocks.values() for step in block.steps}
+    facts = {path: facts for path, facts in graphs.facts.items() if path in left}
+    after = Graphs(blocks=blocks, facts=facts)
+    removals = (
+        *(Removal("step", step, why.reason, why.code) for step, why in gone.items()),
+        *_edge_removals(graphs, after, reach, gone),
+        *_branch_removals(after, gone),
+    )
+    return Pruned(
+        graphs=after,
+        before=graphs.size,
+        after=after.size,
+        removals=removals,
+        folded=frozenset(_folded(after)),
+        idle=dict(_idle(after, reach)),
+        targets=_targets(after),
+    )
+
+
+def _inside(block: str, gone: Iterable[str]) -> bool:
+    """Tell whether a block stands in a step that is gone."""
+    return block not in {"", "finally"} and block in gone
+
+
+def _block(
+    block: BlockGraph, gone: Mapping[str, Removal], reach: Reach, *, patient: bool
+) -> BlockGraph:
+    kept = tuple(step for step in block.steps if step not in gone)
+    incoming = {
+        step: tuple(
+            edge
+            for edge in block.incoming.get(step, ())
+            if edge.source not in gone and not _can_go(block, edge, reach, patient=patient)
+        )
+        for step in kept
+    }
+    reads = {
+        step: tuple(edge for edge in block.reads.get(step, ()) if edge.source not in gone)
+        for step in kept
+    }
+    rest = replace(
+        block,
+        steps=kept,
+        order=tuple(step for step in block.order if step not in gone),
+        incoming={step: edges for step, edges in incoming.items() if edges},
+        reads={step: edges for step, edges in reads.items() if edges},
+    )
+    doubled = redundant(rest)
+    return replace(
+        rest,
+        incoming={
+            step: left
+            for step, edges in rest.incoming.items()
+            if (left := tuple(e for e in edges if (e.source, step) not in doubled))
+        },
+    )
+
+
+def _can_go(block: BlockGraph, edge: Edge, reach: Reach, *, patient: bool) -> bool:
+    """Tell whether an edge that is never taken can be left out of its target's join.
+
+    Not where the target can't run (its join would be easier), not where the steps also have a
+    data edge (nothing would be gained), and under `any` not where a run stops at its first
+    failure: the edge makes the target wait, and starting sooner would show.
+    """
+    if not reach.is_dead(edge) or not reach.runs(edge.target):
+        return False
+    if any(data.source == edge.source for data in block.reads.get(edge.target, ())):
+        return False
+    return not (patient and block.join(edge.target).mode == "any")
+
+
+def _edge_removals(
+    before: Graphs, after: Graphs, reach: Reach, gone: Mapping[str, Removal]
+) -> Iterator[Removal]:
+    left = {pair for block in after.blocks.values() for pair in block.pairs()}
+    for block in before.blocks.values():
+        dead = reach.blocks[block.path].dead
+        for source, target in block.pairs():
+            if (source, target) in left:
+                continue
+            step = next((end for end in (source, target) if end in gone), None)
+            name = f"{source} -> {target}"
+            if step is not None or _inside(block.path, gone):
+                yield Removal("edge", name, f"{step or block.path!r} was removed")
+            elif (source, target) in dead:
+                yield Removal("edge", name, "it can never be taken", "DF303")
+            else:
+                reason = f"other edges make sure that {source!r} has succeeded before {target!r}"
+                yield Removal("edge", name, reason)
+
+
+def _branch_removals(after: Graphs, gone: Mapping[str, Removal]) -> Iterator[Removal]:
+    for facts in _kept(after):
+        live = live_branches(facts).branches
+        for index, names in enumerate(branch_targets(facts.step)):
+            name = f"{facts.name}[{index}]"
+            if not live[index]:
+                yield Removal("branch", name, "it can never be taken", "DF405")
+            elif names and all(sibling(facts.block, each.value) in gone for each in names):
+                yield Removal("branch", name, "nothing that it leads to can be noticed")
+
+
+def _kept(graphs: Graphs) -> Iterator[StepFacts]:
+    for block in graphs.blocks.values():
+        for step in block.steps:
+            yield graphs.facts[step]
+
+
+def _folded(after: Graphs) -> Iterator[str]:
+    for facts in _kept(after):
+        if facts.step.when is not None and constant(facts, "when") is True:
+            yield facts.path
+
+
+def _idle(after: Graphs, reach: Reach) -> Iterator[tuple[str, Cause]]:
+    for facts in _kept(after):
+        cause = reach.cause(facts.path)
+        if cause is not None:
+            yield facts.path, cause
+
+
+def _targets(after: Graphs) -> dict[str, tuple[tuple[str, ...], ...]]:
+    found = {}
+    for facts in _kept(after):
+        if facts.kind == "switch":
+            here = set(after.blocks[facts.block].steps)
+            live = live_branches(facts).branches
+            found[facts.path] = tuple(
+                tuple(
+                    target
+                    for name in names
+                    if (target := sibling(facts.block, name.value)) in here and live[index]
+                )
+                for index, names in enumerate(branch_targets(facts.step))
+            )
+    return found

@@ -1,0 +1,302 @@
+"""What is certain about guards: constant ones, ones that can't be true, ones that always are.
+
+A guard is seen as a formula over *tests* (a term compared with constants) and over opaque parts,
+which may be true or false as they like. "Never true" is said only when every way of making the
+formula true asks something impossible of a term or of an opaque part; an error is not true
+either. Everything here is undecided rather than wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Final, TypeAlias
+
+from dagflow.compiler.flow.edges import sibling
+from dagflow.compiler.model import StepFacts
+from dagflow.compiler.proofs.domains import Comparison, Operator, Values, values
+from dagflow.core.records import dataclass
+from dagflow.core.steps.switch import Switch
+from dagflow.core.values import JsonValue, Schema, canonical
+from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
+
+MOST_WAYS: Final = 256
+"""How many ways of making a formula true are looked at before giving up."""
+
+_FLIPPED: Final[Mapping[str, Operator]] = {
+    "_==_": "==", "_!=_": "!=", "_<_": ">", "_<=_": ">=", "_>_": "<", "_>=_": "<=",
+}  # fmt: skip
+_OPERATORS: Final[Mapping[str, Operator]] = {
+    "_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=",
+}  # fmt: skip
+_DENIED: Final[Mapping[Operator, Operator]] = {
+    "==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in",
+    "not in": "in",
+}  # fmt: skip
+
+Lookup: TypeAlias = Callable[[tuple[str, ...]], Schema]
+"""The schema of the value that a path reads (True where it isn't known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A test of one term. `key` is the same for the same term; `path` is set for a plain read."""
+
+    key: bytes
+    path: tuple[str, ...] | None
+    test: Comparison
+
+    def denied(self) -> Claim:
+        """Return the claim that the test fails."""
+        return replace(self, test=Comparison(_DENIED[self.test.operator], self.test.value))
+
+
+Way: TypeAlias = tuple[Claim, ...]
+"""Claims that together make a formula true."""
+
+
+def ast_of(facts: StepFacts, name: str) -> Node | None:
+    """Return the AST of one of a step's expressions ("when", "until", "branches.0"), if checked."""
+    checked, lowered = facts.expressions.get(name), facts.lowered.get(name)
+    if checked is not None and checked.node is not None:
+        return checked.node  # reading it back costs more than most of what is asked of it
+    return None if lowered is None else from_json(lowered.ast)
+
+
+def constant(facts: StepFacts, name: str) -> bool | None:
+    """Return the value of an expression that has no variable in what decides it, else None."""
+    node = ast_of(facts, name)
+    return None if node is None else truth(node)
+
+
+def truth(node: Node) -> bool | None:
+    """Evaluate a boolean formula over literals; None where a value or an error decides it."""
+    match node:
+        case Const(kind="bool", value=bool(value)):
+            return value
+        case Call(function="!_", args=(inner,)):
+            known = truth(inner)
+            return None if known is None else not known
+        case Call(function="_&&_", args=(left, right)):
+            return _absorbing(truth(left), truth(right), absorbs=False)
+        case Call(function="_||_", args=(left, right)):
+            return _absorbing(truth(left), truth(right), absorbs=True)
+        case Call(function="_?_:_", args=(test, yes, no)):
+            chosen = truth(test)
+            return None if chosen is None else truth(yes if chosen else no)
+        case Call(function=name, args=(left, right)) if name in _OPERATORS:
+            one, two = literal(left), literal(right)
+            if one is None or two is None or _kind(one[0]) != _kind(two[0]):
+                return None
+            return Comparison(_OPERATORS[name], two[0]).accepts(one[0])
+    return None
+
+
+def _absorbing(left: bool | None, right: bool | None, *, absorbs: bool) -> bool | None:
+    if absorbs in {left, right}:
+        return absorbs
+    return None if left is None or right is None else not absorbs
+
+
+def _kind(value: JsonValue) -> type:
+    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
+
+
+def literal(node: Node) -> tuple[JsonValue] | None:
+    """Return a literal's value (in a tuple, since it may be null), or None."""
+    match node:
+        case Const(kind="null" | "bool" | "int" | "double" | "string", value=value):
+            return None if isinstance(value, bytes) else (value,)
+        case Call(function="-_", args=(Const(kind="int" | "double", value=int() | float() as n),)):
+            return (-n,)
+        case Call(function="double", args=(inner,)):
+            found = literal(inner)
+            return found if found is not None and _kind(found[0]) is float else None
+        case ListOf(items=items, optional=()):
+            every = [literal(item) for item in items]
+            return None if None in every else ([item[0] for item in every if item is not None],)
+    return None
+
+
+def never(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> bool:
+    """Tell whether the formulas can surely never have these truth values together."""
+    ways = _ways(nodes)
+    return ways is not None and all(_values(way, lookup) is None for way in ways)
+
+
+def always(node: Node, lookup: Lookup) -> bool:
+    """Tell whether the formula is surely true (or an error), whatever is read."""
+    return never([(node, False)], lookup)
+
+
+def witness(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> dict[str, JsonValue] | None:
+    """Return values of what is read that give the formulas these truth values, if simple."""
+    for way in _ways(nodes) or ():
+        found = _values(way, lookup)
+        if found is not None and all(
+            value.known and path is not None for path, value in found.values()
+        ):
+            return {
+                ".".join(path): value.example for path, value in found.values() if path is not None
+            }
+    return None
+
+
+def _values(way: Way, lookup: Lookup) -> dict[bytes, tuple[tuple[str, ...] | None, Values]] | None:
+    """Return what each term can be so that all claims hold, or None where one can't be."""
+    tests: dict[bytes, list[Claim]] = {}
+    for claim in way:
+        tests.setdefault(claim.key, []).append(claim)
+    found = {}
+    for key, claims in tests.items():
+        path = claims[0].path
+        schema = True if path is None else lookup(path)
+        value = values(schema, [claim.test for claim in claims])
+        if not value.some:
+            return None
+        found[key] = (path, value)
+    return found
+
+
+def _ways(nodes: Sequence[tuple[Node, bool]]) -> list[Way] | None:
+    """Return every way of giving the formulas these truth values, None when there are too many."""
+    return _all_of([_true(node) if wanted else _false(node) for node, wanted in nodes])
+
+
+def _all_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
+    """Return every combination of one way of each part."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or prod(map(len, known)) > MOST_WAYS:
+        return None
+    return [tuple(claim for way in chosen for claim in way) for chosen in product(*known)]
+
+
+def _any_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
+    ways: list[Way] = []
+    for part in parts:
+        if part is None:
+            return None
+        ways += part
+    return ways if len(ways) <= MOST_WAYS else None
+
+
+def _true(node: Node) -> list[Way] | None:
+    match node:
+        case Const(kind="bool", value=value):
+            return [()] if value else []
+        case Call(function="!_", args=(inner,)):
+            return _false(inner)
+        case Call(function="_&&_", args=(left, right)):
+            return _all_of([_true(left), _true(right)])
+        case Call(function="_||_", args=(left, right)):
+            return _any_of([_true(left), _true(right)])
+        case Call(function="_?_:_", args=(test, yes, no)):
+            return _any_of([_all_of([_true(test), _true(yes)]), _all_of([_false(test), _true(no)])])
+    return _atom(node, wanted=True)
+
+
+def _false(node: Node) -> list[Way] | None:
+    match node:
+        case Const(kind="bool", value=value):
+            return [] if value else [()]
+        case Call(function="!_", args=(inner,)):
+            return _true(inner)
+        case Call(function="_&&_", args=(left, right)):
+            return _any_of([_false(left), _false(right)])
+        case Call(function="_||_", args=(left, right)):
+            return _all_of([_false(left), _false(right)])
+        case Call(function="_?_:_", args=(test, yes, no)):
+            return _any_of(
+                [_all_of([_true(test), _false(yes)]), _all_of([_false(test), _false(no)])]
+            )
+    return _atom(node, wanted=False)
+
+
+def _atom(node: Node, *, wanted: bool) -> list[Way]:
+    fixed = truth(node)
+    if fixed is not None:
+        return [()] if fixed is wanted else []
+    claim = _claim(node)
+    return [(claim if wanted else claim.denied(),)]
+
+
+def _claim(node: Node) -> Claim:
+    """Read an atom as a test of a term; what is no comparison is a term that must be true."""
+    match node:
+        case Call(function=name, args=(left, right)) if name in _OPERATORS:
+            constant_right, constant_left = literal(right), literal(left)
+            if constant_right is not None:
+                return _test_of(left, Comparison(_OPERATORS[name], constant_right[0]))
+            if constant_left is not None:
+                return _test_of(right, Comparison(_FLIPPED[name], constant_left[0]))
+        case Call(function="@in", args=(left, right)):
+            listed = literal(right)
+            if listed is not None and isinstance(listed[0], list):
+                return _test_of(left, Comparison("in", listed[0]))
+    return _test_of(node, Comparison("==", True))
+
+
+def _test_of(term: Node, test: Comparison) -> Claim:
+    while isinstance(term, Call) and term.function == "double" and len(term.args) == 1:
+        term = term.args[0]
+    return Claim(canonical(_without_places(to_json(term))), path_of(term), test)
+
+
+def _without_places(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _without_places(item) for key, item in value.items() if key != "at"}
+    if isinstance(value, list):
+        return [_without_places(item) for item in value]
+    return value
+
+
+def conjuncts(node: Node) -> Iterator[Node]:
+    """Yield the parts that must all be true for the formula to be."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Call) and item.function == "_&&_":
+            stack.extend(reversed(item.args))
+        else:
+            yield item
+
+
+def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
+    """Yield (step, status) for each state of another step that a step's guard insists on."""
+    node = ast_of(facts, "when")
+    if node is None:
+        return
+    for part in conjuncts(node):
+        claim = _claim(part)
+        path, test = claim.path, claim.test
+        if (
+            path is not None
+            and len(path) == len(("steps", "name", "status"))
+            and (path[0], path[2]) == ("steps", "status")
+            and test.operator == "=="
+            and isinstance(test.value, str)
+        ):
+            yield sibling(facts.block, path[1]), test.value
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBranches:
+    """Which branches of a switch can be taken, and whether none may be."""
+
+    branches: tuple[bool, ...]
+    none: bool
+
+
+def live_branches(facts: StepFacts) -> LiveBranches:
+    """Return which branches of a switch can be taken, by its constant conditions."""
+    body = facts.step.body
+    branches = body.branches if isinstance(body, Switch) else ()
+    live: list[bool] = []
+    settled = False
+    for index, branch in enumerate(branches):
+        fixed = True if branch.when is None else constant(facts, f"branches.{index}")
+        live.append(not settled and fixed is not False)
+        settled = settled or fixed is True
+    return LiveBranches(tuple(live), none=not settled)

@@ -1,0 +1,92 @@
+"""What a python step's function takes, read off its source without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+from dagflow.compiler.source.places import place_of
+from dagflow.compiler.types.wiring import Mismatch
+from dagflow.core.node import Scalar
+from dagflow.core.records import dataclass
+from dagflow.core.source import Source, Span
+
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The names that `main` takes, those it needs, and whether it takes any other too."""
+
+    names: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    is_open: bool = False
+    problem: Mismatch | None = None
+
+    def takes(self, name: str) -> bool:
+        """Tell whether an argument of that name can be given."""
+        return self.is_open or name in self.names
+
+
+def is_reference(code: str) -> bool:
+    """Tell whether the code names a function elsewhere (`module:function`)."""
+    return _REFERENCE.fullmatch(code.strip()) is not None
+
+
+def signature_of(code: str, node: Scalar, source: Source) -> Signature | None:
+    """Return what the code's `main` takes; None when the function is elsewhere."""
+    if is_reference(code):
+        return None
+    try:
+        module = _parsed(code)
+    except (SyntaxError, ValueError) as error:
+        return Signature(problem=_unreadable(code, node, source, error))
+    mains = [
+        item
+        for item in module.body
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == "main"
+    ]
+    if not mains:
+        return _without_main(module, node)
+    return _of(mains[-1].args)
+
+
+def _parsed(code: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the author's `"\\d"` is theirs to write
+        return ast.parse(code)
+
+
+def _without_main(module: ast.Module, node: Scalar) -> Signature | None:
+    """Say that `main` is missing, unless it may come from an assignment or an import."""
+    bound = any(isinstance(item, ast.Assign | ast.ImportFrom) for item in ast.walk(module))
+    if bound:
+        return None
+    message = "the code defines no function `main`"
+    return Signature(problem=Mismatch(span=node.span, message=message))
+
+
+def _of(arguments: ast.arguments) -> Signature:
+    positional = arguments.args
+    needed = positional[: len(positional) - len(arguments.defaults)]
+    keyword = arguments.kwonlyargs
+    needed_keyword = [
+        item for item, default in zip(keyword, arguments.kw_defaults, strict=True) if not default
+    ]
+    return Signature(
+        names=tuple(item.arg for item in (*positional, *keyword)),
+        required=tuple(item.arg for item in (*needed, *needed_keyword)),
+        is_open=arguments.kwarg is not None,
+    )
+
+
+def _unreadable(code: str, node: Scalar, source: Source, error: Exception) -> Mismatch:
+    line = getattr(error, "lineno", None) or 1
+    column = getattr(error, "offset", None) or 1
+    lines = code.split("\n")
+    offset = sum(len(text) + 1 for text in lines[: line - 1]) + max(column - 1, 0)
+    first = place_of(node, min(offset, max(len(code) - 1, 0)), source)
+    reason = error.msg if isinstance(error, SyntaxError) else str(error)
+    span = Span(first.line, first.column, first.line, first.column + 1, first.file)
+    return Mismatch(span=span, message=f"the python code can't be read: {reason}")
