@@ -110,10 +110,11 @@ class Database:
                 connection.close()
 
     def make_folder(self) -> None:
-        """Create the folder of a SQLite file."""
-        if self.is_sqlite and self.url.database:
+        """Create the folder of a SQLite file; a `file:` URI names one that must be there."""
+        named = self.url.database or ""
+        if self.is_sqlite and named and not named.startswith("file:"):
             try:
-                Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+                Path(named).parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise UnavailableError(
                     f"the folder of the database {self.name} can't be made: {error.strerror}",
