@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dagflow.core.plan import Constraint
 from dagflow.core.run import Event, Run, StepChanged, StepRecord
 from dagflow.executor.decide import decide, step_view
-from dagflow.expr import library
+from dagflow.expr import Checked, Scope, check, evaluate
 from tests.property.driving import Driver, compiled
 from tests.property.flows import flows, to_yaml
 from tests.property.reference import Flow
@@ -62,8 +62,9 @@ def view_in(run: Run, path: str) -> dict[str, Any]:
 
 
 def is_true(listed: Constraint, scope: dict[str, Any]) -> bool:
-    result = library.plan(library.parse(listed.guard)).eval(data=scope)
-    return result.plain_value() is True
+    checked = check(listed.guard, Scope(dict.fromkeys(scope, True)))
+    assert isinstance(checked, Checked), f"{listed.guard}: {checked}"
+    return evaluate(checked.expression(1, 1), scope) is True
 
 
 @settings(
