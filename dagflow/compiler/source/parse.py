@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from dagflow.compiler.source.bodies import model_ref, positive, tool_ref
@@ -46,6 +47,7 @@ class Parsed:
     broken: frozenset[str] = frozenset()
 
 
+@lru_cache(maxsize=4)  # who reads the files that a workflow names asks just before the compiler
 def parse(source: Source) -> Parsed:
     """Read a workflow file. Never raises: what is wrong with the text is a finding."""
     composed = compose(source)
