@@ -32,10 +32,14 @@ class Checked:
         return any(order.index(f.severity) <= worst for f in self.report.findings)
 
 
-def check(bundle: Bundle, *, prune: bool = True) -> Checked:
+NONE: Mapping[str, Plan] = {}
+
+
+def check(bundle: Bundle, *, prune: bool = True, registered: Mapping[str, Plan] = NONE) -> Checked:
     """Compile a bundle. Findings of a called workflow stay in its own report.
 
-    A child with errors has no plan; the compiler reports the step that calls it.
+    A child with errors has no plan; the compiler reports the step that calls it. `registered`
+    are the plans of workflows that are called by name (`name`, or `name@version`).
     """
     if bundle.findings:
         return _unreadable(bundle.source, bundle.findings)
@@ -43,7 +47,8 @@ def check(bundle: Bundle, *, prune: bool = True) -> Checked:
     start = time.perf_counter()
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
-    compiled = compile_workflow(bundle.source, tools, children=children, prune=prune)
+    called = {**registered, **children}
+    compiled = compile_workflow(bundle.source, tools, children=called, prune=prune)
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),

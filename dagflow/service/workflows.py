@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from dagflow.compiler import children_of
 from dagflow.compiler.report.json_report import to_json
-from dagflow.core.errors import UsageError
+from dagflow.compiler.source.parse import parse
+from dagflow.core.errors import NotFoundError, UsageError
 from dagflow.core.plan import Plan
 from dagflow.core.values import JsonObject
 from dagflow.executor.engine import Engine
-from dagflow.service.bundle import Document, bundle_of
+from dagflow.service.bundle import Bundle, Document, bundle_of
 from dagflow.service.check import Checked, check
 from dagflow.store.rows import Registered
 
@@ -31,8 +34,8 @@ class Workflows:
     def check_text(self, text: str, name: str, documents: dict[str, str]) -> Checked:
         """Check a workflow given as text, with the documents of its tools by name.
 
-        Pure: reads no file and fetches nothing, so a tool whose document was not given, and a
-        called workflow, are findings.
+        Reads no file and fetches nothing: a tool whose document was not given, a workflow called
+        by its file, and one called by a name that is not registered, are findings.
         """
         bundle = bundle_of(text, name)
         known = bundle.documents
@@ -41,7 +44,18 @@ class Workflows:
             for tool, text in documents.items()
             if tool in known
         }
-        return check(replace(bundle, documents={**known, **given}))
+        whole = replace(bundle, documents={**known, **given})
+        return check(whole, registered=self._called(whole))
+
+    def _called(self, bundle: Bundle) -> dict[str, Plan]:
+        """Return the plans of the registered workflows that a bundle's steps call by name."""
+        workflow = parse(bundle.source).workflow
+        found: dict[str, Plan] = {}
+        for key in children_of(workflow) if workflow is not None else ():
+            name, _, version = key.partition("@")
+            with suppress(NotFoundError):
+                found[key] = self.plan(name, version or None)
+        return found
 
     def register(self, text: str, name: str, documents: dict[str, str]) -> Registered:
         """Compile and keep a version of a workflow. Raises `RefusedError` with the report.

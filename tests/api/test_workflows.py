@@ -169,3 +169,27 @@ def test_a_body_that_does_not_fit_is_told_by_field(api: Client, body: object, at
 
     assert answer.status == 422
     assert [it["pointer"] for it in answer.json["errors"]] == [at]
+
+
+def test_a_registered_workflow_is_called_by_its_name_and_pinned(api: Client) -> None:
+    double = (
+        "dagflow: 1\nname: double\nversion: '{v}'\ninputs: {{n: integer}}\nsteps:\n"
+        "  by: {{transform: inputs.n * {f}}}\noutputs: {{n: '${{{{ steps.by.output }}}}'}}\n"
+    )
+    caller = (
+        "dagflow: 1\nname: caller\nsteps:\n"
+        "  latest: {workflow: {name: double}, with: {n: 21}}\n"
+        "  first: {workflow: {name: double, version: '1'}, with: {n: 21}}\n"
+        "outputs: {latest: '${{ steps.latest.output.n }}', first: '${{ steps.first.output.n }}'}\n"
+    )
+    before = api.send("PUT", "/v1/workflows/caller", caller.encode(), **YAML)
+    for version, factor in (("1", "2"), ("2", "3")):
+        text = double.format(v=version, f=factor)
+        api.send("PUT", "/v1/workflows/double", text.encode(), **YAML)
+
+    registered = api.send("PUT", "/v1/workflows/caller", caller.encode(), **YAML)
+    run = api.post("/v1/runs", {"workflow": "caller"}, Prefer="wait=30")
+
+    assert before.status == 422
+    assert registered.status == 201
+    assert run.json["run"]["outputs"] == {"latest": 63, "first": 42}
