@@ -76,6 +76,10 @@ def build_root(orders: dict[str, Any]) -> None:
     root = orders["root"]
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=755")
+    # First, so that a readable folder below the host's /tmp can be shown below this one.
+    fill_workspace(orders, f"{root}/work")
+    os.makedirs(f"{root}/tmp")
+    mount(f"{root}/work/tmp", f"{root}/tmp", None, MS_BIND)
     for path in (*SYSTEM, *orders["readable"]):
         bind(path, root)
     os.makedirs(f"{root}/dev")
@@ -89,8 +93,6 @@ def build_root(orders: dict[str, Any]) -> None:
     write(f"{root}/etc/passwd", b"action:x:65534:65534::/work:/bin/sh\n")
     write(f"{root}/etc/group", b"action:x:65534:\n")
     write(f"{root}/etc/hosts", b"127.0.0.1 localhost\n")
-    fill_workspace(orders, f"{root}/work")
-    os.symlink("/work/tmp", f"{root}/tmp")
 
 
 def fill_workspace(orders: dict[str, Any], work: str) -> None:

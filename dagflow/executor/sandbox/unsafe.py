@@ -13,6 +13,10 @@ from dagflow.executor.sandbox.cage import Action, Outcome
 from dagflow.executor.sandbox.process import PATH, RESULT_CAP
 
 
+class _TooMuchError(Exception):
+    """The action wrote more than it may."""
+
+
 class UnsafeCage:
     """Runs actions as plain child processes: wall time and output are bounded, nothing else is."""
 
@@ -40,17 +44,54 @@ class UnsafeCage:
             except OSError as error:
                 return Outcome(kind="error", exit_code=127, message=str(error))
             try:
-                talk = process.communicate(action.stdin)
-                stdout, stderr = await asyncio.wait_for(talk, action.timeout)
+                async with asyncio.timeout(action.timeout):
+                    written = await _conversation(process, action)
             except TimeoutError:
                 message = f"not finished after {action.timeout:g} s"
                 return Outcome(kind="timeout", exit_code=-9, message=message)
+            except _TooMuchError:
+                message = "output is longer than its limit"
+                return Outcome(kind="output_limit", exit_code=-9, message=message)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
             result.seek(0)
-            return _outcome(action, process.returncode or 0, stdout, stderr, result.read())
+            return _outcome(process.returncode or 0, *written, result.read())
+
+
+async def _conversation(process: asyncio.subprocess.Process, action: Action) -> tuple[bytes, bytes]:
+    """Give the action its stdin, and return what it wrote. Raises `_TooMuchError`."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None
+    assert stdout is not None
+    assert stderr is not None
+    feeder = asyncio.create_task(_feed(stdin, action.stdin))
+    try:
+        cap = action.limits.output
+        out, err = await asyncio.gather(_read(stdout, cap), _read(stderr, cap))
+        await process.wait()
+        return out, err
+    finally:
+        feeder.cancel()
+        await asyncio.gather(feeder, return_exceptions=True)
+
+
+async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        pipe.write(data)
+        await pipe.drain()
+    pipe.close()
+
+
+async def _read(pipe: asyncio.StreamReader, cap: int) -> bytes:
+    """Read to the end. Raises `_TooMuchError` as soon as there is more than `cap`."""
+    found = bytearray()
+    while data := await pipe.read(65_536):
+        found += data
+        if len(found) > cap:
+            raise _TooMuchError
+    return bytes(found)
 
 
 def _fill(folder: str, action: Action) -> None:
@@ -58,10 +99,9 @@ def _fill(folder: str, action: Action) -> None:
         Path(folder, name).write_bytes(content)
 
 
-def _outcome(action: Action, code: int, stdout: bytes, stderr: bytes, result: bytes) -> Outcome:
-    cap = action.limits.output
-    if len(stdout) > cap or len(stderr) > cap or len(result) > RESULT_CAP:
-        message = "output is longer than its limit"
+def _outcome(code: int, stdout: bytes, stderr: bytes, result: bytes) -> Outcome:
+    if len(result) > RESULT_CAP:
+        message = "the result is longer than its limit"
         return Outcome(kind="output_limit", exit_code=code, message=message)
     message = "" if code == 0 else f"exit code {code}" if code > 0 else f"killed by signal {-code}"
     return Outcome(

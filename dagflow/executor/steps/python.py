@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final, cast
 
-from dagflow.core.errors import StepError
+from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.values import JsonObject, JsonValue, read_json
 from dagflow.executor.sandbox.cage import Action, Cage, Outcome
 from dagflow.executor.sandbox.process import python_program
@@ -82,12 +82,23 @@ def _value(outcome: Outcome) -> JsonValue:
         reason = outcome.message or "the function ended the process"
         detail = last_line(outcome.stderr)
         raise StepError("user", f"the step gave no result: {reason}{detail and f': {detail}'}")
-    said = read_json(outcome.result)
+    said = _read(outcome.result)
     if not isinstance(said, dict) or not said.keys() & {"value", "error"}:
         raise StepError("user", "the step's result is not what the runner writes")
     if "error" in said:
         raise StepError("user", _message(said))
     return said["value"]
+
+
+def _read(result: bytes) -> JsonValue:
+    try:
+        return read_json(result)
+    except ValueRefusedError as error:
+        raise StepError(
+            "schema",
+            f"the step's result can't be carried: {error.reason} at {error.at}",
+            remedy="return JSON values; write integers beyond 64 bits as text",
+        ) from error
 
 
 def _message(said: JsonObject) -> str:
