@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from dagflow.compiler.allow import allowances_of, is_allowed
-from dagflow.compiler.flow import graph
+from dagflow.compiler.graph import build as graph
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning import bounds, layout, machine
 from dagflow.compiler.planning import prune as pruner

@@ -14,7 +14,7 @@ from dagflow.core.tool import ToolCatalog
 from dagflow.core.workflow import Workflow
 
 if TYPE_CHECKING:
-    from dagflow.compiler.flow.graph import Graphs
+    from dagflow.compiler.graph.build import Graphs
     from dagflow.compiler.model import Fault, Model
     from dagflow.compiler.planning.prune import Pruned
     from dagflow.compiler.proofs.reach import Reach

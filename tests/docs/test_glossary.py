@@ -70,10 +70,11 @@ def test_no_name_in_the_code_has_a_banned_word() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+SPOKEN = [page for page in PAGES if page.name != "glossary.md"]  # the page that names them
+
+
+@pytest.mark.parametrize("page", SPOKEN, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_page_has_a_banned_word(page: Path) -> None:
-    if page.name == "glossary.md":
-        pytest.skip("the page that names them")
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     found = [
         f"{number}: {word}"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagflow.compiler.flow import graph
-from dagflow.compiler.flow.edges import Edge
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph import build as graph
+from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.edges import Edge
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning.prune import prune
 from dagflow.compiler.proofs import reach

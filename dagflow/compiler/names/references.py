@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.edges import branch_targets, gotos
+from dagflow.compiler.graph.edges import branch_targets, gotos
 from dagflow.compiler.model import Block, Model, StepFacts
 from dagflow.compiler.names.resolve import child_key, nearest
 from dagflow.compiler.violation import Violation

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from dagflow.compiler.defaults import MAX_TOKENS, TEMPERATURE, seconds
-from dagflow.compiler.flow.edges import sibling
+from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.names.scopes import item_names
 from dagflow.compiler.types.composites import sink_of

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 
 from dagflow.compiler.defaults import MAX_TOKENS, retry_of, seconds, timeout_of, worst_seconds
-from dagflow.compiler.flow.edges import inside_out
-from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.graph.build import BlockGraph
+from dagflow.compiler.graph.edges import inside_out
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.core.findings import Bounds

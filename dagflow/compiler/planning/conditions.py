@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from dagflow.compiler.flow.edges import Edge, sibling
-from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.graph.build import BlockGraph
+from dagflow.compiler.graph.edges import Edge, sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.reach import needed
 from dagflow.core.steps.approve import Approve, Goto

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from dagflow.compiler.flow.edges import Edge
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.edges import Edge
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs.reach import Cause, CauseKind, Reach
 from dagflow.compiler.proofs.total import is_total

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.core.plan import Place
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from dagflow.compiler.defaults import limits_of, retry_of, seconds, timeout_of
-from dagflow.compiler.flow.edges import sibling
-from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.graph.build import BlockGraph
+from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.outputs import closed
 from dagflow.compiler.planning.bodies import DEFAULT_MODEL, lowered_body

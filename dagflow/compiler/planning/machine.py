@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from dagflow.compiler.defaults import retry_of, timeout_of
-from dagflow.compiler.flow.edges import TOPS, inside_out
-from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.graph.build import BlockGraph
+from dagflow.compiler.graph.edges import TOPS, inside_out
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.planning.conditions import (
     ALWAYS,

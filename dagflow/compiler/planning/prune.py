@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
-from dagflow.compiler.flow.edges import Edge, branch_targets, sibling
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.edges import Edge, branch_targets, sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.planning.keep import leaving, stops_at_once
 from dagflow.compiler.planning.redundant import redundant

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dagflow.compiler.flow.edges import Edge
-from dagflow.compiler.flow.graph import BlockGraph
-from dagflow.compiler.flow.rings import Pair
+from dagflow.compiler.graph.build import BlockGraph
+from dagflow.compiler.graph.edges import Edge
+from dagflow.compiler.graph.rings import Pair
 from dagflow.compiler.proofs.reach import needed
 
 

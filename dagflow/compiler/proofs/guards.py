@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
-from dagflow.compiler.flow.edges import sibling
+from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.domains import Comparison, Operator, Values, values
 from dagflow.core.records import dataclass

@@ -17,7 +17,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import Final, TypeAlias
 
-from dagflow.compiler.flow.edges import Edge, branch_targets, gotos, sibling
+from dagflow.compiler.graph.edges import Edge, branch_targets, gotos, sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.core.records import dataclass
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from dagflow.compiler.flow.edges import WAYS, Edge, wait_text
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.edges import WAYS, Edge, wait_text
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs.guards import constant, live_branches, tested
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, Outcomes, at_least, layout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dagflow.compiler.flow.edges import TOPS, sibling
+from dagflow.compiler.graph.edges import TOPS, sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.core.values import Schema
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from dagflow.compiler.flow import graph
-from dagflow.compiler.flow.edges import Edge
+from dagflow.compiler.graph import build as graph
+from dagflow.compiler.graph.edges import Edge
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning import prune
 from dagflow.compiler.proofs import reach

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dagflow.compiler import compile_workflow
-from dagflow.compiler.flow import graph
+from dagflow.compiler.graph import build as graph
 from dagflow.compiler.planning.prune import Pruned, prune
 from dagflow.compiler.proofs import reach
 from dagflow.core.findings import GraphSize, Severity

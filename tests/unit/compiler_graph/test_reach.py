@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.compiler.flow import graph
+from dagflow.compiler.graph import build as graph
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.reach import Cause
 from tests.unit.compiler_graph.models import Made, false, made, model, true

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.edges import gotos
+from dagflow.compiler.graph.edges import gotos
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.types.credentials import credentials, secrets_in

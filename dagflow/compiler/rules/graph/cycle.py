@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.edges import Edge
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
-from dagflow.compiler.flow.rings import Ring
+from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.edges import Edge
+from dagflow.compiler.graph.rings import Ring
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity

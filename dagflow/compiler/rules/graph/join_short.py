@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.graph import BlockGraph
+from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.graph import BlockGraph, Graphs
+from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.model import Block, Model, StepFacts
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.compiler.rule import Checks, rule

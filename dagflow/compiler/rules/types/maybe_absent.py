@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.flow.graph import Graphs
+from dagflow.compiler.graph.build import Graphs
 from dagflow.compiler.proofs.absence import Absent, absences
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation

@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from dagflow.compiler.flow.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
-from dagflow.compiler.flow.rings import Pair, Ring, rings_of
+from dagflow.compiler.graph.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
+from dagflow.compiler.graph.rings import Pair, Ring, rings_of
 from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
