@@ -37,7 +37,12 @@ BY_ERROR: Final[tuple[tuple[type[DagflowError], int], ...]] = (
     (StepError, RUN_FAILED),
 )
 
-BY_RUN: Final = {"succeeded": OK, "failed": RUN_FAILED, "cancelled": 3, "timed_out": 3}
+BY_RUN: Final = {
+    "succeeded": OK,
+    "failed": RUN_FAILED,
+    "cancelled": RUN_STOPPED,
+    "timed_out": RUN_STOPPED,
+}
 
 
 def code_of(error: DagflowError) -> int:

@@ -74,15 +74,6 @@ def bounded(run: Run, deadline_at: datetime, at: datetime) -> RunChanged:
     return RunChanged(before=run.state, after=run.state, at=at, set=fields)
 
 
-def caught_up(held: Held, store: LogStore) -> StoredRun:
-    """Fold in what others have added since, and return it."""
-    stored = store.load(held.run.id, after=held.run.version)
-    for change in stored.changes:
-        held.run.apply(change)
-    held.run.version = stored.version
-    return stored
-
-
 @dataclass(slots=True)
 class Turn:
     """What came of some events: everything to store in one batch, and to do after it."""

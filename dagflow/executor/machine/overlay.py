@@ -53,10 +53,6 @@ class Overlay(dict[str, V]):
                 yield key
         yield from super().__iter__()
 
-    def is_own(self, key: str) -> bool:
-        """Tell whether the entry is of this layer."""
-        return dict.__contains__(self, key)
-
 
 _MAPPINGS: Final = frozenset({"steps", "signals", "done", "active"})
 _FIELDS: Final = tuple(name for name in Run.__slots__ if name not in _MAPPINGS)

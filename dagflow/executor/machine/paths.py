@@ -38,8 +38,3 @@ def split_frame(frame: str) -> tuple[str, int]:
     """Return the composite of a frame and the item or turn: `loop[3]` → (`loop`, 3)."""
     owner, _, index = frame[:-1].rpartition("[")
     return owner, int(index)
-
-
-def is_item(frame: str) -> bool:
-    """Tell whether a frame is an item or a turn (and not the top)."""
-    return frame.endswith("]")
