@@ -11,18 +11,18 @@ import os
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dagflow.executor.sandbox import seccomp
 from dagflow.executor.sandbox.cage import Action, Counters, Group, Groups, Outcome, OutcomeKind
+from dagflow.executor.sandbox.streams import Streams, feed, settled, until_end
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
 FIRST_UID: Final = 2_000_000_000  # a range that no distribution hands out
 SLOTS: Final = 10_000
 PATH: Final = "/usr/local/bin:/usr/bin:/bin"
-RESULT_CAP: Final = 16 * 1024 * 1024
 _NUMBERS: Final = itertools.count()
 """Of the actions of this process, whichever cage runs them: two never share a group or user."""
 
@@ -36,44 +36,6 @@ def python_folders() -> tuple[str, ...]:
 def python_program() -> str:
     """Return the interpreter that actions run: the one under this one's virtual environment."""
     return os.path.realpath(sys.executable)
-
-
-@dataclass(slots=True)
-class _Streams:
-    """What an action wrote so far, with the walls on how much."""
-
-    cap: int
-    chunks: dict[str, bytearray] = field(
-        default_factory=lambda: {
-            "stdout": bytearray(),
-            "stderr": bytearray(),
-            "result": bytearray(),
-        }
-    )
-    overflow: str = ""
-
-    async def drain(self, name: str, descriptor: int, stop: asyncio.Event) -> None:
-        """Read a pipe to its end; past the cap, say so and stop the action."""
-        cap = RESULT_CAP if name == "result" else self.cap
-        reader, transport = await _reader(descriptor)
-        try:
-            while data := await reader.read(65_536):
-                room = cap - len(self.chunks[name])
-                self.chunks[name] += data[: max(0, room)]
-                if len(data) > room:
-                    self.overflow = name
-                    stop.set()
-                    return
-        finally:
-            transport.close()
-
-
-async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    pipe = os.fdopen(descriptor, "rb", buffering=0)
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    return reader, transport
 
 
 @dataclass(slots=True)
@@ -128,8 +90,8 @@ class ProcessCage:
             os.close(descriptor)
         group.join(process.pid)
         stop = asyncio.Event()
-        streams = _Streams(action.limits.output)
-        status = _Streams(4096)
+        streams = Streams(action.limits.output)
+        status = Streams(4096)
         readers = [
             asyncio.create_task(streams.drain("stdout", out[0], stop)),
             asyncio.create_task(streams.drain("stderr", err[0], stop)),
@@ -138,18 +100,13 @@ class ProcessCage:
         ]
         feeder = asyncio.create_task(_feed(process, pipes["orders"][1], orders, action.stdin))
         try:
-            reason = await _until_end(process, stop, action.timeout)
+            reason = await until_end(process, stop, action.timeout)
         finally:
             group.kill()
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-            feeder.cancel()
-            # Nobody is left to hold the pipes open, so their ends come; the bound is for bugs.
-            await asyncio.wait(readers, timeout=1.0)
-            for reader in readers:
-                reader.cancel()
-            await asyncio.gather(feeder, *readers, return_exceptions=True)
+            await settled(feeder, readers)
         said = bytes(status.chunks["result"])
         return classify(reason or ("output_limit" if streams.overflow else ""), said, group.read(),
                         streams, action)  # fmt: skip
@@ -176,12 +133,7 @@ async def _feed(
     loop = asyncio.get_running_loop()
     with contextlib.suppress(BrokenPipeError):
         await loop.run_in_executor(None, _write_all, orders_fd, orders)
-    pipe = process.stdin
-    assert pipe is not None
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        pipe.write(stdin)
-        await pipe.drain()
-    pipe.close()
+    await feed(process, stdin)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -189,24 +141,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
         pipe.write(data)
 
 
-async def _until_end(
-    process: asyncio.subprocess.Process, stop: asyncio.Event, seconds: float
-) -> str:
-    """Wait for the end, the wall clock or a full pipe, whichever is first."""
-    ended = asyncio.create_task(process.wait())
-    full = asyncio.create_task(stop.wait())
-    done, rest = await asyncio.wait(
-        {ended, full}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-    )
-    for task in rest:
-        task.cancel()
-    if not done:
-        return "timeout"
-    return "output_limit" if full in done else ""
-
-
 def classify(
-    reason: str, said: bytes, counters: Counters, streams: _Streams, action: Action
+    reason: str, said: bytes, counters: Counters, streams: Streams, action: Action
 ) -> Outcome:
     """Name the outcome: the first of these that applies.
 

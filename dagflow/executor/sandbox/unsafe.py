@@ -9,12 +9,11 @@ import signal
 import tempfile
 from pathlib import Path
 
-from dagflow.executor.sandbox.cage import Action, Outcome
-from dagflow.executor.sandbox.process import PATH, RESULT_CAP
+from dagflow.executor.sandbox.cage import Action, Outcome, OutcomeKind
+from dagflow.executor.sandbox.process import PATH
+from dagflow.executor.sandbox.streams import Streams, feed, settled, until_end
 
-
-class _TooMuchError(Exception):
-    """The action wrote more than it may."""
+NAMES = ("stdout", "stderr", "result")
 
 
 class UnsafeCage:
@@ -27,71 +26,43 @@ class UnsafeCage:
             return await self._run(action, folder)
 
     async def _run(self, action: Action, folder: str) -> Outcome:
-        with tempfile.TemporaryFile() as result:
-            # The shell only moves the result to descriptor 3; no value reaches its text.
-            shell = ("/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{result.fileno()}', "sh")
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *shell, *action.argv,
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.PIPE,
-                    pass_fds=(result.fileno(),),
-                    cwd=folder,
-                    env={"PATH": PATH, "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"},
-                    start_new_session=True,
-                )  # fmt: skip
-            except OSError as error:
-                return Outcome(kind="error", exit_code=127, message=str(error))
-            try:
-                async with asyncio.timeout(action.timeout):
-                    written = await _conversation(process, action)
-            except TimeoutError:
-                message = f"not finished after {action.timeout:g} s"
-                return Outcome(kind="timeout", exit_code=-9, message=message)
-            except _TooMuchError:
-                message = "output is longer than its limit"
-                return Outcome(kind="output_limit", exit_code=-9, message=message)
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-            result.seek(0)
-            return _outcome(process.returncode or 0, *written, result.read())
+        pipes = {name: os.pipe() for name in NAMES}
+        try:
+            process = await _start(action, folder, {name: pipes[name][1] for name in NAMES})
+        except OSError as error:
+            for name in NAMES:
+                os.close(pipes[name][0])
+            return Outcome(kind="error", exit_code=127, message=str(error))
+        finally:
+            for name in NAMES:
+                os.close(pipes[name][1])
+        stop = asyncio.Event()
+        streams = Streams(action.limits.output)
+        readers = [asyncio.create_task(streams.drain(name, pipes[name][0], stop)) for name in NAMES]
+        feeder = asyncio.create_task(feed(process, action.stdin))
+        try:
+            reason = await until_end(process, stop, action.timeout)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            await settled(feeder, readers)
+        return _outcome(action, reason, process.returncode or 0, streams)
 
 
-async def _conversation(process: asyncio.subprocess.Process, action: Action) -> tuple[bytes, bytes]:
-    """Give the action its stdin, and return what it wrote. Raises `_TooMuchError`."""
-    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-    assert stdin is not None
-    assert stdout is not None
-    assert stderr is not None
-    feeder = asyncio.create_task(_feed(stdin, action.stdin))
-    try:
-        cap = action.limits.output
-        out, err = await asyncio.gather(_read(stdout, cap), _read(stderr, cap))
-        await process.wait()
-        return out, err
-    finally:
-        feeder.cancel()
-        await asyncio.gather(feeder, return_exceptions=True)
-
-
-async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        pipe.write(data)
-        await pipe.drain()
-    pipe.close()
-
-
-async def _read(pipe: asyncio.StreamReader, cap: int) -> bytes:
-    """Read to the end. Raises `_TooMuchError` as soon as there is more than `cap`."""
-    found = bytearray()
-    while data := await pipe.read(65_536):
-        found += data
-        if len(found) > cap:
-            raise _TooMuchError
-    return bytes(found)
+async def _start(action: Action, folder: str, ends: dict[str, int]) -> asyncio.subprocess.Process:
+    # The shell only moves the result to descriptor 3; no value reaches its text.
+    shell = ("/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{ends["result"]}', "sh")
+    return await asyncio.create_subprocess_exec(
+        *shell, *action.argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=ends["stdout"],
+        stderr=ends["stderr"],
+        pass_fds=(ends["result"],),
+        cwd=folder,
+        env={"PATH": PATH, "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"},
+        start_new_session=True,
+    )  # fmt: skip
 
 
 def _fill(folder: str, action: Action) -> None:
@@ -99,16 +70,22 @@ def _fill(folder: str, action: Action) -> None:
         Path(folder, name).write_bytes(content)
 
 
-def _outcome(code: int, stdout: bytes, stderr: bytes, result: bytes) -> Outcome:
-    if len(result) > RESULT_CAP:
-        message = "the result is longer than its limit"
-        return Outcome(kind="output_limit", exit_code=code, message=message)
-    message = "" if code == 0 else f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+def _outcome(action: Action, reason: str, code: int, streams: Streams) -> Outcome:
+    kind: OutcomeKind
+    if reason == "timeout":
+        kind, message = "timeout", f"not finished after {action.timeout:g} s"
+    elif streams.overflow:
+        kind, message = "output_limit", f"{streams.overflow} is longer than its limit"
+    elif code != 0:
+        ending = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+        kind, message = "error", ending
+    else:
+        kind, message = "ok", ""
     return Outcome(
-        kind="ok" if code == 0 else "error",
+        kind=kind,
         exit_code=code,
-        stdout=stdout,
-        stderr=stderr,
-        result=result,
+        stdout=bytes(streams.chunks["stdout"]),
+        stderr=bytes(streams.chunks["stderr"]),
+        result=bytes(streams.chunks["result"]),
         message=message,
     )
