@@ -7,7 +7,6 @@ steps of ten have a guard that compares an integer, an enum, a boolean or a text
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from benchmarks.measure import Figure, Round, interleaved
+from benchmarks.measure import Bar, Figure, Round, figures, interleaved
 from dagflow.compiler import compile_workflow
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
@@ -24,11 +23,14 @@ FEW, MANY = 200, 1000
 DIAMOND: Final = 4
 """How many steps a diamond adds: three beside each other and the one that joins them."""
 
-FLOOR: Final = "floor: python -c pass"
+FLOOR: Final = "floor: python -I -S -E -c pass"
 HELP: Final = "dagflow --help"
 CHECK: Final = f"dagflow check, {FEW} steps"
-LIMITS: Final = {HELP: 150.0, CHECK: 400.0}
-"""The most milliseconds each may take, start of the interpreter (the floor) included."""
+FLOOR_THEN: Final = 6.1
+"""Milliseconds that the floor took on the machine for which the bars below were set."""
+
+BARS: Final = [Bar(HELP, FLOOR, 150 / FLOOR_THEN), Bar(CHECK, FLOOR, 400 / FLOOR_THEN)]
+"""150 and 400 ms there, start-up included; as ratios, since machines and their days differ."""
 
 GUARDS: Final = (
     "inputs.amount == {n}",
@@ -66,20 +68,13 @@ def _step(number: int) -> Iterator[str]:
 
 def lines(folder: Path, count: int) -> list[Figure]:
     """Measure in so many rounds and return a line for each subject; files go into the folder."""
-    taken = interleaved(_rounds(folder), count)
-    return [_figure(name, statistics.median(values)) for name, values in taken.items()]
-
-
-def _figure(name: str, value: float) -> Figure:
-    limit = LIMITS.get(name)
-    holds = None if limit is None else value <= limit
-    return Figure(name=name, value=value, unit="ms", bar=limit, holds=holds)
+    return figures(interleaved(_rounds(folder), count), "ms", BARS)
 
 
 def _rounds(folder: Path) -> Mapping[str, Round]:
     command = str(Path(sys.executable).with_name("dagflow"))
     return {
-        FLOOR: _process([sys.executable, "-c", "pass"]),
+        FLOOR: _process([os.path.realpath(sys.executable), "-I", "-S", "-E", "-c", "pass"]),
         HELP: _process([command, "--help"]),
         CHECK: _process([command, "check", _written(folder, FEW)]),
         f"dagflow check, {MANY} steps": _process([command, "check", _written(folder, MANY)]),

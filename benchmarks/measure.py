@@ -86,7 +86,7 @@ def show(lines: list[Figure]) -> None:
     print(f"{'subject':<58} {'value':>10} {'unit':<8} {'ratio':>6} {'bar':>6}")
     for line in lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.2f}"
-        bar = "" if line.bar is None else f"≤ {line.bar:g}"
+        bar = "" if line.bar is None else f"≤ {line.bar:.3g}"
         verdict = {True: "holds", False: "FAILS", None: ""}[line.holds]
         print(f"{line.name:<58} {line.value:>10.3f} {line.unit:<8} {ratio:>6} {bar:>6} {verdict}")
         if line.against:
