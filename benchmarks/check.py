@@ -7,6 +7,7 @@ steps of ten have a guard that compares an integer, an enum, a boolean or a text
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from benchmarks.measure import Bar, Figure, Round, figures, interleaved
+from benchmarks.measure import Figure, Round, interleaved
 from dagflow.compiler import compile_workflow
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
@@ -26,11 +27,8 @@ DIAMOND: Final = 4
 FLOOR: Final = "floor: python -I -S -E -c pass"
 HELP: Final = "dagflow --help"
 CHECK: Final = f"dagflow check, {FEW} steps"
-FLOOR_THEN: Final = 6.1
-"""Milliseconds that the floor took on the machine for which the bars below were set."""
-
-BARS: Final = [Bar(HELP, FLOOR, 150 / FLOOR_THEN), Bar(CHECK, FLOOR, 400 / FLOOR_THEN)]
-"""150 and 400 ms there, start-up included; as ratios, since machines and their days differ."""
+LIMITS: Final = {HELP: 150.0, CHECK: 400.0}
+"""The most milliseconds each may take, start of the interpreter included."""
 
 GUARDS: Final = (
     "inputs.amount == {n}",
@@ -68,7 +66,25 @@ def _step(number: int) -> Iterator[str]:
 
 def lines(folder: Path, count: int) -> list[Figure]:
     """Measure in so many rounds and return a line for each subject; files go into the folder."""
-    return figures(interleaved(_rounds(folder), count), "ms", BARS)
+    taken = interleaved(_rounds(folder), count)
+    return [_figure(name, values, taken[FLOOR]) for name, values in taken.items()]
+
+
+def _figure(name: str, values: list[float], floor: list[float]) -> Figure:
+    """Return a line: the median against its limit, and for the reader how many floors it is."""
+    limit, value = LIMITS.get(name), statistics.median(values)
+    if limit is None:
+        return Figure(name=name, value=value, unit="ms")
+    ratio = statistics.median(a / b for a, b in zip(values, floor, strict=True))
+    return Figure(
+        name=name,
+        value=value,
+        unit="ms",
+        against=FLOOR,
+        ratio=ratio,
+        bar=limit,
+        holds=value <= limit,
+    )
 
 
 def _rounds(folder: Path) -> Mapping[str, Round]:
