@@ -20,6 +20,7 @@ CASES = Path(
 )
 SUITE = CASES / "json-schema-test-suite" / "tests" / "draft2020-12"
 
+# The suite is somebody else's and is read in place, never copied here.
 pytestmark = pytest.mark.skipif(
     not SUITE.is_dir(), reason=f"the JSON Schema test suite is not at {SUITE}"
 )

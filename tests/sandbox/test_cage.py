@@ -69,7 +69,7 @@ def test_memory_of_a_grandchild_counts_though_the_exit_code_hides_it(run: Run) -
 
 
 def test_a_filled_workspace_is_an_error_of_the_action_not_of_the_host(run: Run) -> None:
-    outcome = run("open('/work/big', 'wb').write(b'0' * 10**8)", limits=Limits(workspace=8 * MIB))
+    outcome = run("open('big', 'wb').write(b'0' * 10**8)", limits=Limits(workspace=8 * MIB))
 
     assert outcome.kind == "error"
 
@@ -172,8 +172,8 @@ raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         ("open('/usr/x', 'w')", "read-only"),
         ("import os; os.listdir('/var')", "No such file"),
         ("import os; os.listdir('/sys')", "No such file"),
-        ("import os; os.mount if hasattr(os, 'mount') else os.chroot('/work')", "not permitted"),
-        ("import os; os.unshare if hasattr(os, 'unshare') else os.mknod('/work/d', 0o60600)",
+        ("import os; os.chroot('.')", "not permitted"),
+        ("import os; os.mknod('device', 0o60600)",
          "not permitted"),
         ("import os; os.setuid(0)", "not permitted|Invalid argument"),
         ("import socket; socket.socket(40, 1)", "not permitted"),

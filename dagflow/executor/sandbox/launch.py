@@ -77,9 +77,9 @@ def build_root(orders: dict[str, Any]) -> None:
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=755")
     # First, so that a readable folder below the host's /tmp can be shown below this one.
-    fill_workspace(orders, f"{root}/work")
+    fill_workspace(orders, f"{root}/workspace")
     os.makedirs(f"{root}/tmp")
-    mount(f"{root}/work/tmp", f"{root}/tmp", None, MS_BIND)
+    mount(f"{root}/workspace/tmp", f"{root}/tmp", None, MS_BIND)
     for path in (*SYSTEM, *orders["readable"]):
         bind(path, root)
     os.makedirs(f"{root}/dev")
@@ -90,7 +90,7 @@ def build_root(orders: dict[str, Any]) -> None:
     os.makedirs(f"{root}/proc")
     mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, orders["proc"])
     os.makedirs(f"{root}/etc", exist_ok=True)
-    write(f"{root}/etc/passwd", b"action:x:65534:65534::/work:/bin/sh\n")
+    write(f"{root}/etc/passwd", b"action:x:65534:65534::/workspace:/bin/sh\n")
     write(f"{root}/etc/group", b"action:x:65534:\n")
     write(f"{root}/etc/hosts", b"127.0.0.1 localhost\n")
 
@@ -118,7 +118,7 @@ def enter_root(root: str) -> None:
     check(libc.syscall(number, b".", b"."), "pivot_root")
     check(libc.umount2(b".", MNT_DETACH), "unmounting the old root")
     mount("/", "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
-    os.chdir("/work")
+    os.chdir("/workspace")
 
 
 def map_ids(inside: int, outside_uid: int, outside_gid: int) -> None:

@@ -114,7 +114,12 @@ class ProcessCage:
     def _orders(self, action: Action, uid: int | None) -> dict[str, object]:
         return {
             "argv": list(action.argv),
-            "env": {"PATH": PATH, "HOME": "/work", "TMPDIR": "/work/tmp", "LANG": "C.UTF-8"},
+            "env": {
+                "PATH": PATH,
+                "HOME": "/workspace",
+                "TMPDIR": "/workspace/tmp",
+                "LANG": "C.UTF-8",
+            },
             "files": {name: data.decode("latin-1") for name, data in action.files.items()},
             "readable": [*python_folders(), *action.readable],
             "workspace": action.limits.workspace,

@@ -17,7 +17,7 @@ REFERENCE: Final = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 
 RUNNER: Final = """\
 import json, os, sys, traceback
-with open("/work/step.json" if os.path.exists("/work/step.json") else "step.json", "rb") as file:
+with open("step.json", "rb") as file:
     order = json.load(file)
 sys.path[:0] = order["paths"]
 try:

@@ -64,6 +64,8 @@ def four_bit_works() -> bool:
     try:
         found = pack(levels, scale, least)(x)
     except (AttributeError, RuntimeError, NotImplementedError, TypeError):
+        # Dropped, not built for this processor, or called with other arguments: each torch says
+        # it in its own way, and each means that the operator is not to be used.
         return False
     dense = levels.float() * scale.repeat_interleave(GROUP, 1) + least.repeat_interleave(GROUP, 1)
     wanted = x @ dense.T

@@ -16,6 +16,7 @@ REPOSITORY = Path(__file__).parents[3]
 CASES = Path(os.environ.get("DAGFLOW_CASES", REPOSITORY.parent / "shared" / "cases"))
 SUITE = CASES / "yaml-test-suite" / "src"
 MISSING = f"the case material is not here: set DAGFLOW_CASES (looked in {CASES})"
+# The suite is somebody else's and is read in place, never copied here.
 needs_cases = pytest.mark.skipif(not SUITE.is_dir(), reason=MISSING)
 
 
