@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
@@ -168,7 +168,14 @@ def _is_local(route: Mapping[str, object]) -> bool:
 
 
 def all_steps(plan: Plan) -> tuple[PlanStep, ...]:
-    """Return every step of a plan, of its blocks, compensations and called workflows."""
+    """Return every step of a plan and of the workflows that it calls."""
+    found = own_steps(plan)
+    called = (step.child for step in found if step.child is not None)
+    return (*found, *(step for child in called for step in all_steps(child)))
+
+
+def own_steps(plan: Plan) -> tuple[PlanStep, ...]:
+    """Return every step of a plan, of its blocks and of its compensations."""
     found: list[PlanStep] = []
     waiting = [*plan.steps, *plan.finally_]
     while waiting:
@@ -177,11 +184,17 @@ def all_steps(plan: Plan) -> tuple[PlanStep, ...]:
         waiting += step.block
         if step.compensate is not None:
             waiting.append(step.compensate)
-        if step.child is not None:
-            waiting += all_steps(step.child)
     return tuple(found)
 
 
-def folder_of(file: str) -> tuple[str, ...]:
-    """Return the folder of a workflow file, from which its steps may import modules."""
-    return (str(Path(file).resolve().parent),)
+def module_folders(plans: Iterable[Plan]) -> tuple[str, ...]:
+    """Return the folders of the files that plans and their called workflows were made from.
+
+    `python: module:function` steps import from there, each workflow from beside its own file.
+    """
+    waiting, folders = list(plans), dict[str, None]()
+    while waiting:
+        plan = waiting.pop()
+        folders[str(Path(plan.source_name).resolve().parent)] = None
+        waiting += [step.child for step in own_steps(plan) if step.child is not None]
+    return tuple(folders)

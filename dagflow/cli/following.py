@@ -19,11 +19,11 @@ from dagflow.wiring import Runtime
 
 
 async def run_to_end(
-    plan: Plan, inputs: JsonObject, settings: Settings, shown: Progress, folder: tuple[str, ...]
+    plan: Plan, inputs: JsonObject, settings: Settings, shown: Progress
 ) -> JsonObject:
     """Submit a run of a plan, show it until it is over, and return it as JSON."""
     await wiring.require(plan, settings)
-    async with wiring.runtime(settings, module_paths=folder) as running:
+    async with wiring.runtime(settings, module_paths=wiring.module_folders([plan])) as running:
         run_id = running.runs.submit(plan, inputs)
         say(f"run {run_id}")
         await follow(running, run_id, shown)

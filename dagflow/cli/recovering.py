@@ -28,7 +28,7 @@ async def recover_runs(
 
     Of all runs, one that only waits for a person or a signal is left: it needs no process.
     """
-    async with wiring.runtime(settings) as running:
+    async with wiring.runtime(settings, module_paths=_folders(settings)) as running:
         found = recover(running.engine, run_id)
         _tell(found)
         broken = {one for one, _ in found.broken}
@@ -38,6 +38,16 @@ async def recover_runs(
         else:
             await _until_patient(running, ours)
         return [running.runs.show(one) for one in ours]
+
+
+def _folders(settings: Settings) -> tuple[str, ...]:
+    """Return the folders that the steps of unfinished runs may import from."""
+    store = wiring.open_store(settings)
+    try:
+        digests = {store.get_run(run_id).plan for run_id in store.unfinished()}
+        return wiring.module_folders(store.get_plan(digest) for digest in sorted(digests))
+    finally:
+        store.close()
 
 
 def _tell(found: Recovered) -> None:

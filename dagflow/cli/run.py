@@ -43,7 +43,7 @@ def command(file: str, **options: Any) -> int:
         return FINDINGS
     inputs = gather(loaded.plan, options["words"], options["inputs_file"])
     settings = read(unsafe=options["unsafe_no_sandbox"])
-    view = _run(file, loaded.plan, inputs, settings, _progress(options))
+    view = _run(loaded.plan, inputs, settings, _progress(options))
     show_end(view, options["format_"])
     if options["html_file"]:
         write_page(options["html_file"], view, loaded.plan)
@@ -56,11 +56,10 @@ def _progress(options: dict[str, Any]) -> Progress:
     return progress(quiet=options["quiet"])
 
 
-def _run(file: str, plan: Plan, inputs: JsonObject, settings: Any, shown: Progress) -> JsonObject:
+def _run(plan: Plan, inputs: JsonObject, settings: Any, shown: Progress) -> JsonObject:
     from dagflow.cli.following import run_to_end
-    from dagflow.wiring import folder_of
 
-    return asyncio.run(run_to_end(plan, inputs, settings, shown, folder_of(file)))
+    return asyncio.run(run_to_end(plan, inputs, settings, shown))
 
 
 def _tell(loaded: Loaded) -> None:

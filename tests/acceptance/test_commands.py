@@ -328,3 +328,27 @@ def test_a_plan_with_the_deepest_expression_is_saved_read_and_recovered(shell: S
 
     assert answer.json["run"]["outputs"] == {"a": 60, "b": 1}
     assert shell("runs", "show", answer.json["run"]["id"]).code == 0
+
+
+def test_modules_beside_a_called_workflow_are_found_also_after_a_kill(shell: Shell) -> None:
+    shell.write("parts/helper.py", "def main(n):\n    return n + 1\n")
+    shell.write(
+        "parts/child.yaml",
+        "dagflow: 1\nname: child\ninputs: {n: integer}\nsteps:\n"
+        "  add: {python: 'helper:main', with: {n: '${{ inputs.n }}'}, output: integer}\n"
+        "outputs: {n: '${{ steps.add.output }}'}\n",
+    )
+    shell.write(
+        "top.yaml",
+        "dagflow: 1\nname: top\nsteps:\n"
+        "  call: {workflow: {file: ./parts/child.yaml}, with: {n: 41}}\n"
+        "outputs: {n: '${{ steps.call.output.n }}'}\n",
+    )
+    whole = shell("run", "top.yaml", "-q", "--unsafe-no-sandbox")
+
+    killed = shell("run", "top.yaml", "-q", "--unsafe-no-sandbox", DAGFLOW_FAULT="before-work")
+    recovered = shell("runs", "recover", "--unsafe-no-sandbox", "--format", "json")
+
+    assert whole.json == {"n": 42}
+    assert killed.code < 0
+    assert recovered.json["run"]["outputs"] == {"n": 42}
