@@ -26,6 +26,7 @@ from dagflow.expr.ast import (
     Select,
     Var,
     chain_of,
+    path_of,
     step_of,
 )
 from dagflow.expr.facts import NOTHING, Facts, assume, assume_safely
@@ -77,6 +78,8 @@ class Inference:
     warnings: dict[Problem, None] = field(default_factory=dict)
     reads: dict[ReadPath, None] = field(default_factory=dict)
     locals: dict[str, Type] = field(default_factory=dict)
+    keys_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names of loops over the keys of a map, each with the path of that map."""
     facts: Facts = NOTHING
 
     def visit(self, node: Node) -> Typed:
@@ -131,13 +134,19 @@ class Inference:
         self.facts = before
 
     @contextmanager
-    def binding(self, name: str, found: Type) -> Iterator[None]:
+    def binding(
+        self, name: str, found: Type, keys_of: tuple[str, ...] | None = None
+    ) -> Iterator[None]:
         """Visit with a name of a loop or of optMap in scope."""
-        before, facts = dict(self.locals), self.facts
+        before, facts, ranges = dict(self.locals), self.facts, self.keys_of
         self.locals[name] = found
         self.facts = facts.without(name)
+        # a path that begins with this name means something else from here on
+        self.keys_of = {at: path for at, path in ranges.items() if name not in {at, path[0]}}
+        if keys_of is not None and keys_of[0] != name:
+            self.keys_of[name] = keys_of
         yield
-        self.locals, self.facts = before, facts
+        self.locals, self.facts, self.keys_of = before, facts, ranges
 
     # one method a kind of node
 
@@ -365,7 +374,8 @@ class Inference:
         """Infer a macro."""
         over, found = self.visit(node.over)
         item_type = self._looped(node.over, self.solid(node.over, found))
-        with self.binding(node.var, item_type):
+        ranges = path_of(node.over) if found.kinds == {"map"} else None
+        with self.binding(node.var, item_type, ranges):
             test = None if node.test is None else self.boolean(node.test)
             with self.under(NOTHING if node.test is None else assume(node.test, True)):
                 item, item_found = self._item(node)

@@ -9,7 +9,7 @@ from functools import cache
 from dagflow.core.values import JsonObject
 from dagflow.expr import constants
 from dagflow.expr.added import ADDED
-from dagflow.expr.ast import Call, Const, Node
+from dagflow.expr.ast import Call, Const, Node, Var, path_of
 from dagflow.expr.fields import element, entries, keys, least_items
 from dagflow.expr.problem import nearest
 from dagflow.expr.reading import report_hyphen, subtracted_name
@@ -131,6 +131,8 @@ def _warn_index(walk: Walk, node: Call, owner: Type) -> None:
     known = key.value if isinstance(key, Const) and isinstance(key.value, int) else None
     if owner.is_dyn or ("list" in owner.kinds and known is not None and known < least_items(owner)):
         return
+    if isinstance(key, Var) and key.name in walk.keys_of and walk.keys_of[key.name] == path_of(of):
+        return  # the loop takes its keys from this very map
     what = "be shorter" if "list" in owner.kinds else "not have this key"
     help_ = "read it with `[?…]` and `orValue(…)`, or test it first"
     walk.warn(node, f"{walk.shown(node)} may fail: {walk.shown(of)} may {what}", help_)

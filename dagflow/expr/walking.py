@@ -15,6 +15,7 @@ class Walk(Protocol):
     """One walk over one expression."""
 
     text: str
+    keys_of: dict[str, tuple[str, ...]]
 
     def visit(self, node: Node) -> Typed:
         """Return the lowered node and its type."""

@@ -378,6 +378,25 @@ def test_what_cannot_fail_is_no_warning(text: str) -> None:
     assert checked(text).warnings == ()
 
 
+COUNTS = {"type": "object", "additionalProperties": INT}
+STOCK = Scope({"stock": COUNTS, "other": COUNTS})
+
+
+@pytest.mark.parametrize(
+    ("text", "warns"),
+    [
+        ("stock.filter(name, stock[name] < 5)", False),
+        ("stock.all(name, stock[name] < 5)", False),
+        ("stock.filter(name, other[name] < 5)", True),
+        ("stock.filter(name, other.all(name, stock[name] < 5))", True),
+        ("stock.filter(name, other.all(key, stock[name] < other[key]))", False),
+        ("stock.all(stock, other[stock] < 5)", True),
+    ],
+)
+def test_a_key_that_a_loop_takes_from_the_map_itself_is_there(text: str, warns: bool) -> None:
+    assert bool(checked(text, STOCK).warnings) == warns
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
