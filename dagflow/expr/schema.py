@@ -8,16 +8,16 @@ those that need more (look-around, back references) are refused when the schema 
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Iterator
+import json
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
 
 from dagflow.core.errors import UsageError
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field
 from dagflow.expr.types import Type, of_schema, resolve
+from dagflow.expr.validators import SchemaError, Validator, compiled
 
 MAX_EXPLAINED = 20_000
 _MAX_ERRORS = 100
@@ -34,17 +34,6 @@ class Violation:
         return f"at {self.pointer or '/'}: {self.message}"
 
 
-class _Error(Protocol):
-    message: str
-    instance_path: list[str | int]
-
-
-class _Validator(Protocol):
-    def is_valid(self, instance: JsonValue) -> bool: ...
-
-    def iter_errors(self, instance: JsonValue) -> Iterator[_Error]: ...
-
-
 def validate(schema: Schema, value: JsonValue) -> Violation | None:
     """Return how `value` breaks `schema`, or None; of several errors, the deepest.
 
@@ -56,7 +45,7 @@ def validate(schema: Schema, value: JsonValue) -> Violation | None:
     validator = _validator(schema)
     if validator.is_valid(value):
         return None
-    found: list[_Error] = []
+    found: list[SchemaError] = []
     for error in validator.iter_errors(value):
         found.append(error)
         if len(found) == _MAX_ERRORS:
@@ -109,16 +98,16 @@ def unusable(schema: Schema) -> str | None:
     return None
 
 
-def pointer_of(path: list[str | int]) -> str:
+def pointer_of(path: Sequence[str | int]) -> str:
     """Write a path as a JSON Pointer."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
-_by_identity: dict[int, tuple[Schema, _Validator]] = {}
+_by_identity: dict[int, tuple[Schema, Validator]] = {}
 _KEPT = 2048
 
 
-def _validator(schema: Schema) -> _Validator:
+def _validator(schema: Schema) -> Validator:
     """Return the compiled schema, looked up by the object first, then by its content."""
     known = _by_identity.get(id(schema))
     if known is not None and known[0] is schema:
@@ -131,27 +120,11 @@ def _validator(schema: Schema) -> _Validator:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(text: bytes) -> _Validator:
-    import json
-
-    import jsonschema_rs
-
-    schema = json.loads(text)
+def _compiled(text: bytes) -> Validator:
     try:
-        validator: _Validator = jsonschema_rs.Draft202012Validator(
-            schema, retriever=_no_retriever, pattern_options=jsonschema_rs.RegexOptions()
-        )
-    except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise UsageError(f"the schema can't be used: {_first_line(error)}") from None
-    return validator
-
-
-def _no_retriever(uri: str) -> JsonValue:
-    raise UsageError(f"the schema refers to {uri}, and nothing is fetched")
-
-
-def _first_line(error: Exception) -> str:
-    return re.sub(r"\s+", " ", str(error).strip().split("\n")[0])
+        return compiled(json.loads(text))
+    except ValueError as error:
+        raise UsageError(f"the schema can't be used: {error}") from None
 
 
 def fill_defaults(schema: Schema, value: JsonValue) -> JsonValue:

@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
+from dagflow.expr.validators import is_linear
 from dagflow.tools.recursion import unwind
 from dagflow.tools.refs import OperationRefusedError, Resolver, child_of, pointer_of
-from dagflow.tools.validate import is_pattern
 
 Direction: TypeAlias = Literal["request", "response"]
 Dialect: TypeAlias = Literal["3.0", "3.1"]
@@ -139,7 +139,7 @@ class SchemaCompiler:
         raise OperationRefusedError(f"{key} is a {shape} of schemas, not {value!r:.60}", at)
 
     def _plain(self, key: str, value: JsonValue, at: str) -> JsonValue:
-        if key == "pattern" and isinstance(value, str) and not is_pattern(value):
+        if key == "pattern" and isinstance(value, str) and not is_linear(value):
             self.note(f"the pattern {value!r:.120} is not a linear-time regex and is not checked")
             return _DROPPED
         if not PLAIN[key](value):

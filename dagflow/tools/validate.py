@@ -1,12 +1,12 @@
-"""Values against JSON Schemas: the one place in tools that knows jsonschema-rs."""
+"""Arguments and responses against JSON Schemas, in words that never show a value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from dagflow.core.values import JsonObject, JsonValue, Schema
+from dagflow.expr.validators import Validator, compiled
 
 MAX_SHOWN: Final = 120
 MAX_KEPT: Final = 1024
@@ -30,36 +30,22 @@ def problem_of(
 def schema_problem(schema: Schema) -> str | None:
     """Return what is wrong with a schema itself, or None."""
     try:
-        _make(schema)
+        compiled(schema)
     except ValueError as error:
-        return str(error).partition("\n")[0]
+        return str(error)
     return None
 
 
-@lru_cache(maxsize=4096)
-def is_pattern(text: str) -> bool:
-    """Tell whether a regex can be matched in linear time (no look-around, no back-references)."""
-    import jsonschema_rs
-
-    try:
-        jsonschema_rs.Draft202012Validator(
-            {"pattern": text}, pattern_options=jsonschema_rs.RegexOptions()
-        )
-    except ValueError:
-        return False
-    return True
+_kept: dict[tuple[int, int], tuple[Schema, JsonObject | None, Validator]] = {}
 
 
-_kept: dict[tuple[int, int], tuple[Schema, JsonObject | None, Any]] = {}
-
-
-def _validator(schema: Schema, definitions: JsonObject | None) -> Any:
+def _validator(schema: Schema, definitions: JsonObject | None) -> Validator:
     """Look a compiled schema up by the objects themselves; keeping them keeps their ids theirs."""
     key = (id(schema), id(definitions))
     if key not in _kept:
         if len(_kept) >= MAX_KEPT:
             _kept.clear()
-        _kept[key] = (schema, definitions, _make(_whole(schema, definitions)))
+        _kept[key] = (schema, definitions, compiled(_whole(schema, definitions)))
     return _kept[key][2]
 
 
@@ -67,18 +53,6 @@ def _whole(schema: Schema, definitions: JsonObject | None) -> Schema:
     if isinstance(schema, bool) or not definitions:
         return schema
     return {**schema, "$defs": definitions}
-
-
-def _make(schema: Schema) -> Any:
-    import jsonschema_rs
-
-    return jsonschema_rs.Draft202012Validator(
-        schema, retriever=_closed, pattern_options=jsonschema_rs.RegexOptions()
-    )
-
-
-def _closed(uri: str) -> NoReturn:
-    raise ValueError(f"a schema may not refer to {uri!r}")
 
 
 def _describe(error: Any) -> str:

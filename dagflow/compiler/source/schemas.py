@@ -16,6 +16,7 @@ from dagflow.core.node import Mapping, Node, Scalar, Sequence, plain
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.core.workflow import Declared, FieldDecl, SchemaText
+from dagflow.expr.validators import Validator, compiled, is_linear
 
 WORDS: Final = {
     "string": "string", "integer": "integer", "number": "number", "boolean": "boolean",
@@ -209,11 +210,9 @@ def _check_reference(value: Node, at: Spot) -> None:
 
 
 @cache
-def _meta() -> Any:
-    """Return a validator of schemas; loaded when the first one is met, for start-up time."""
-    import jsonschema_rs
-
-    return jsonschema_rs.Draft202012Validator({"$ref": DIALECT})
+def _meta() -> Validator:
+    """Return a validator of schemas."""
+    return compiled({"$ref": DIALECT})
 
 
 def _check_schema(schema: JsonObject, node: Mapping, spot: Spot) -> None:
@@ -261,19 +260,14 @@ def _walk(node: Node, path: tuple[object, ...], spot: Spot) -> tuple[Node, Spot]
 
 def _check_use(schema: JsonObject, node: Mapping, spot: Spot) -> None:
     """Refuse what can't be used: a pattern that isn't linear, a reference to nothing, …"""
-    import jsonschema_rs
-
     before = spot.context.problems.errors
     _check_patterns(node, spot)
     if spot.context.problems.errors > before:
         return
     try:
-        validator = jsonschema_rs.Draft202012Validator(
-            schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True
-        )
-    except (ValueError, jsonschema_rs.ReferencingError) as error:
-        said = str(error).splitlines()[0]
-        spot.bad(f"the schema can't be used: {said}", node.span, "check its `$ref`s")
+        validator = compiled(schema)
+    except ValueError as error:
+        spot.bad(f"the schema can't be used: {error}", node.span, "check its `$ref`s")
         return
     default = node.get("default")
     misfit = None if default is None else next(validator.iter_errors(schema["default"]), None)
@@ -284,11 +278,11 @@ def _check_use(schema: JsonObject, node: Mapping, spot: Spot) -> None:
 
 def _check_patterns(node: Mapping, spot: Spot) -> None:
     pattern = node.get("pattern")
-    if isinstance(pattern, Scalar) and not _is_linear(str(pattern.value)):
+    if isinstance(pattern, Scalar) and not is_linear(str(pattern.value)):
         _bad_pattern(pattern, spot.child("pattern", "pattern", pattern.span))
     named = node.get("patternProperties")
     for key, _ in named.entries if isinstance(named, Mapping) else ():
-        if not _is_linear(str(key.value)):
+        if not is_linear(str(key.value)):
             _bad_pattern(key, _deeper(spot, ("patternProperties", key.value), key.span))
     for path, inner in subschemas(node):
         if isinstance(inner, Mapping):
@@ -300,16 +294,3 @@ def _bad_pattern(node: Scalar, at: Spot) -> None:
         "patterns have no look-around and no back references, so that they match in linear time"
     )
     at.bad(f"the pattern {node.value!r} can't be used", node.span, remedy)
-
-
-@cache
-def _is_linear(pattern: str) -> bool:
-    import jsonschema_rs
-
-    try:
-        jsonschema_rs.Draft202012Validator(
-            {"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(), offline=True
-        )
-    except ValueError:
-        return False
-    return True

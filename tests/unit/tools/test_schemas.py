@@ -334,5 +334,5 @@ def test_the_problem_of_a_choice_names_the_nearest_alternative() -> None:
 
 
 def test_no_schema_makes_the_validator_fetch() -> None:
-    with pytest.raises(ValueError, match="may not refer"):
+    with pytest.raises(ValueError, match=r"refers to .*, and nothing is fetched"):
         problem_of({"$ref": "http://127.0.0.1:9/x"}, 1)
