@@ -123,7 +123,7 @@ async def _run(
     assert plan is not None, f"{file} does not compile"
     settings = Settings(database=f"sqlite:///{database}")
     await wiring.require(plan, settings)
-    async with wiring.runtime(settings, module_paths=wiring.folder_of(file)) as running:
+    async with wiring.runtime(settings, module_paths=wiring.module_folders([plan])) as running:
         run_id = running.runs.submit(plan, inputs)
         async with asyncio.timeout(wait):
             if during is not None:
