@@ -7,24 +7,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from dagflow.core.records import dataclass
-from dagflow.expr import library, wire
+from dagflow.expr import library, plain, wire
 from dagflow.expr.ast import At, Call, Const, Let, ListOf, Loop, MapOf, Node, Select, Var
-from dagflow.expr.lexer import Token, pairs, tokens
+from dagflow.expr.lexer import tokens
+from dagflow.expr.places import Places
+from dagflow.expr.plain import NAMESPACES
 from dagflow.expr.problem import Problem, ProblemKind, Refused
 
 MAX_BYTES = 4096
 MAX_NESTING = 32
-_SHORT = 16
-_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-_RESERVED = frozenset(
-    {
-        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import"),
-        *("in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void"),
-        "while",
-    }
-)
-NAMESPACES = frozenset({"math", "optional", "base64", "strings"})
-
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (?:Syntax error: )?(.*)")
 _INPUT = re.compile(r"(?:input|at|at:) '(.*?)'(?: expecting|$)", re.DOTALL)
 _INSTEAD = {
@@ -40,30 +31,18 @@ _INSTEAD = {
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Node:
     """Return the AST of `text`; raises `Refused` with a problem."""
-    return _plain_path(text) or _parsed(text)
-
-
-def _plain_path(text: str) -> Node | None:
-    """Read `steps.a.output` without the library: most expressions are no more than that."""
-    names = text.split(".")
-    if len(names) > _SHORT or not _PATH.fullmatch(text) or not _RESERVED.isdisjoint(names):
-        return None
-    end = len(names[0])
-    node: Node = Var(names[0], (0, end))
-    for name in names[1:]:
-        end += 1 + len(name)
-        node = Select(node, name, at=(0, end))
-    return node
-
-
-def _parsed(text: str) -> Node:
     _check_text(text)
+    return plain.parse(text) or by_library(text)
+
+
+def by_library(text: str) -> Node:
+    """Return the AST as the CEL library's parser has it; raises `Refused` with a problem."""
     try:
         serialised = library.parse(text)
     except RuntimeError as error:
         raise Refused(_syntax_problem(text, str(error))) from None
     expression, places = wire.unwrap(serialised)
-    return _Reader(_Text(text), places).node(expression)
+    return _Reader(Places(tokens(text)), places).node(expression)
 
 
 def _check_text(text: str) -> None:
@@ -134,55 +113,9 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 20 else text[:19] + "…")  # noqa: PLR2004
 
 
-class _Text:
-    """Where sub-expressions begin and end in the text."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = tokens(text)
-        self._index = {token.start: i for i, token in enumerate(self._tokens)}
-        self._partner = pairs(self._tokens)
-        self._brackets = sorted(self._partner)
-
-    def place(self, position: int, *parts: At) -> At:
-        """Return the stretch of the node at `position` whose sub-expressions lie at `parts`."""
-        start, end = self._own(position)
-        for first, last in parts:
-            if last:
-                start, end = min(start, first), max(end, last)
-        return self._balanced(start, end) if self._brackets else (start, end)
-
-    def _own(self, position: int) -> At:
-        index = self._index.get(position)
-        if index is None:
-            return position, position
-        token = self._tokens[index]
-        if token.start in self._partner:
-            end = self._partner[token.start] + 1
-            return self._callee(index).start if token.text == "(" else token.start, end
-        if token.text in {".", ".?", "-"} and index + 1 < len(self._tokens):
-            return token.start, self._tokens[index + 1].end
-        return token.start, token.end
-
-    def _callee(self, index: int) -> Token:
-        """Return the first token of the dotted name before a parenthesis."""
-        while index and self._tokens[index - 1].kind in {"name", "quoted"}:
-            index -= 1
-            if not index or self._tokens[index - 1].text not in {".", ".?"}:
-                break
-            index -= 1
-        return self._tokens[index]
-
-    def _balanced(self, start: int, end: int) -> At:
-        for bracket in self._brackets:
-            if start <= bracket < end:
-                partner = self._partner[bracket]
-                start, end = min(start, partner), max(end, partner + 1)
-        return start, end
-
-
 @dataclass(slots=True)
 class _Reader:
-    text: _Text
+    text: Places
     places: dict[int, int]
 
     def node(self, data: bytes) -> Node:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dagflow.core.errors import BugError
-from dagflow.expr import ast, syntax
+from dagflow.expr import ast, plain, syntax
 from dagflow.expr.problem import Problem, Refused
 
 TEXTS = [
@@ -46,15 +46,9 @@ def test_the_same_text_gives_the_same_bytes(text: str) -> None:
     assert len(found) == 1
 
 
-def test_a_plain_path_is_read_as_the_library_reads_it() -> None:
-    text = "steps.fetch.output.body"
-
-    assert syntax._plain_path(text) == syntax._parsed(text)
-
-
-@pytest.mark.parametrize("text", ["true", "a.in.b", "null", "a..b", "1a", "a.b ", "é"])
-def test_what_is_not_a_plain_path_is_left_to_the_library(text: str) -> None:
-    assert syntax._plain_path(text) is None
+@pytest.mark.parametrize("text", ["a.in.b", "a..b", "1a", "é", "a.map(x, x)", "--a"])
+def test_what_is_not_plain_is_left_to_the_library(text: str) -> None:
+    assert plain.parse(text) is None
 
 
 @pytest.mark.parametrize(
