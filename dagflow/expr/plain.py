@@ -38,6 +38,7 @@ _BINARY: Final[Mapping[str, tuple[int, str]]] = {
     ">=": (3, "_>=_"), "in": (3, "@in"), "+": (4, "_+_"), "-": (4, "_-_"), "*": (5, "_*_"),
     "/": (5, "_/_"), "%": (5, "_%_"),
 }  # fmt: skip
+_NO_OPERATOR: Final = (0, "")
 _LOGIC: Final[Mapping[str, tuple[int, str]]] = {"||": (1, "_||_"), "&&": (2, "_&&_")}
 _UNARY: Final[Mapping[str, str]] = {"-": "-_", "!": "!_"}
 _BEHIND: Final = frozenset({".", ".?", "[", "[?"})
@@ -69,11 +70,8 @@ class _Reader:
         self._tokens = (*found, _END, _END)
         self._at = 0
         self._places = Places(found)
-
-    @property
-    def next(self) -> Token:
+        self.next = self._tokens[0]
         """The token that is to be read."""
-        return self._tokens[self._at]
 
     def choice(self) -> Node:
         """Read `a`, or `a ? b : c`."""
@@ -88,9 +86,9 @@ class _Reader:
     def _logic(self, level: int) -> Node:
         """Read a chain of `||` (level 1) or `&&` (level 2), which the library balances."""
         if level > 2:  # noqa: PLR2004
-            return self._binary(3)
+            return self._binary()
         terms, marks = [self._logic(level + 1)], []
-        while _LOGIC.get(self.next.text, (0, ""))[0] == level:
+        while _LOGIC.get(self.next.text, _NO_OPERATOR)[0] == level:
             marks.append(self._step())
             terms.append(self._logic(level + 1))
         return self._balanced(terms, marks) if marks else terms[0]
@@ -103,18 +101,18 @@ class _Reader:
         last = self._balanced(right, rest) if rest else right[0]
         return self._made(_LOGIC[marks[middle].text][1], (first, last), marks[middle])
 
-    def _binary(self, level: int) -> Node:
-        """Read left-associative operators of this level and above."""
-        if level > 5:  # noqa: PLR2004
-            return self._unary()
-        node = self._binary(level + 1)
-        while _BINARY.get(self.next.text, (0, ""))[0] == level and self.next.kind != "string":
+    def _binary(self, least: int = 3) -> Node:
+        """Read left-associative operators that bind at least so strongly (precedence climbing)."""
+        node = self._unary()
+        while True:
+            level, function = _BINARY.get(self.next.text, _NO_OPERATOR)
+            if level < least or self.next.kind == "string":
+                return node
             mark = self._step()
-            node = self._made(_BINARY[mark.text][1], (node, self._binary(level + 1)), mark)
-        return node
+            node = self._made(function, (node, self._binary(level + 1)), mark)
 
     def _unary(self) -> Node:
-        mark, behind = self._tokens[self._at], self._tokens[self._at + 1]
+        mark, behind = self.next, self._tokens[self._at + 1]
         if mark.text not in _UNARY or (mark.text == "-" and behind.kind == "number"):
             return self._member()
         if behind.text in _UNARY:
@@ -147,7 +145,7 @@ class _Reader:
             return Select(node, name, at=self._places.place(mark.start, node.at))
         if name in _MACROS or (isinstance(node, Var) and node.name in NAMESPACES):
             _leave()
-        opening, args = self._arguments(")")
+        opening, args = self._step(), self._items(")")
         at = self._places.place(opening.start, *_stretches(args), node.at)
         return Call(name, args, node, at)
 
@@ -163,9 +161,8 @@ class _Reader:
             self._take(")")
             return node
         if token.text == "[" and token.kind == "mark":
-            self._at -= 1
-            opening, items = self._arguments("]")
-            return ListOf(items, (), self._places.place(opening.start, *_stretches(items)))
+            items = self._items("]")
+            return ListOf(items, (), self._places.place(token.start, *_stretches(items)))
         if token.text == "-":
             return self._number(self._step(), token.start, -1)
         if token.kind == "number":
@@ -186,7 +183,7 @@ class _Reader:
             return Var(token.text, at)
         if token.text in _MACROS:
             _leave()
-        opening, args = self._arguments(")")
+        opening, args = self._step(), self._items(")")
         return Call(token.text, args, None, self._places.place(opening.start, *_stretches(args)))
 
     def _number(self, token: Token, start: int, sign: int = 1) -> Const:
@@ -197,15 +194,15 @@ class _Reader:
             return Const("double", sign * float(token.text), at)
         return _leave()
 
-    def _arguments(self, closing: str) -> tuple[Token, tuple[Node, ...]]:
-        """Read `(a, b)` or `[a, b]`, and return its opening token and what stands inside."""
-        opening, found = self._step(), list[Node]()
+    def _items(self, closing: str) -> tuple[Node, ...]:
+        """Read what stands between an opening mark, which is read already, and the closing one."""
+        found: list[Node] = []
         while self.next.text != closing:
             if found:
                 self._take(",")
             found.append(self.choice())
         self._step()
-        return opening, tuple(found)
+        return tuple(found)
 
     def _made(self, function: str, args: tuple[Node, ...], mark: Token) -> Call:
         return Call(function, args, None, self._places.place(mark.start, *_stretches(args)))
@@ -215,6 +212,7 @@ class _Reader:
         if token is _END:
             _leave()
         self._at += 1
+        self.next = self._tokens[self._at]
         return token
 
     def _take(self, text: str) -> Token:

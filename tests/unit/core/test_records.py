@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -71,15 +70,6 @@ def test_frozen_records_compare_hash_and_sort_by_their_compared_fields(decorator
 
 
 @BOTH
-def test_frozen_records_refuse_to_change(decorator: Any) -> None:
-    one = point(decorator)(1)
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
-        one.x = 2
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'x'"):
-        del one.x
-
-
-@BOTH
 def test_records_are_shown_replaced_matched_and_taken_apart(decorator: Any) -> None:
     one = point(decorator)(1, tags=["a"])
     assert repr(one).endswith("Point(x=1, y=2, tags=['a'])")
@@ -104,13 +94,16 @@ def test_mutable_records_have_factories_keywords_and_no_hash(decorator: Any) -> 
 
 
 @BOTH
-def test_signatures_have_the_same_names_and_kinds(decorator: Any) -> None:
-    for made, standard in ((point(decorator), point(dataclasses.dataclass)),
-                           (counter(decorator), counter(dataclasses.dataclass))):  # fmt: skip
-        ours, theirs = (inspect.signature(each).parameters for each in (made, standard))
-        assert [(p.name, p.kind) for p in ours.values()] == [
-            (p.name, p.kind) for p in theirs.values()
-        ]
+@pytest.mark.parametrize(
+    ("given", "named"), [((), {}), ((1, 2, [], 4), {}), ((1,), {"x": 1}), ((1,), {"z": 1})]
+)
+def test_wrong_arguments_are_refused(
+    decorator: Any, given: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    point_ = point(decorator)
+    for _ in range(2):  # the first instance is made in another way than the rest
+        with pytest.raises(TypeError, match=r"Point\.__init__\(\)"):
+            point_(*given, **named)
 
 
 def test_frozen_records_are_copied_and_pickled() -> None:
