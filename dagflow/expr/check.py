@@ -70,7 +70,7 @@ def check(
         _check_result(walk, node, found, expected)
     if walk.problems:
         return _sorted(walk.problems)
-    cost = cost_of(lowered)
+    cost = cost_of(lowered, is_number=bool(found.kinds) and found.kinds <= NUMERIC)
     if (problem := refusal(text, cost)) is not None:
         return (problem,)
     return Checked(

@@ -16,7 +16,7 @@ a bound is never too small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from itertools import product
 from typing import Final, TypeAlias
@@ -384,9 +384,22 @@ def _makes(node: Node) -> bool:
     return node.function in _SIZES if isinstance(node, Call) else type(node) in _MAKERS
 
 
-def cost_of(node: Node) -> Cost:
-    """Return the bounds of an expression; beyond every bound where they can't be written down."""
-    if not any(map(_makes, walk(node))):
+def _summands(node: Node) -> Iterator[Node]:
+    """Yield what a sum of numbers is made of: each is a number, too."""
+    if isinstance(node, Call) and node.function == "_+_":
+        for part in node.args:
+            yield from _summands(part)
+    else:
+        yield node
+
+
+def cost_of(node: Node, *, is_number: bool = False) -> Cost:
+    """Return the bounds of an expression; beyond every bound where they can't be written down.
+
+    `is_number` says that its value is known to be a number: then no sum of it makes anything.
+    """
+    parts = _summands(node) if is_number else (node,)
+    if not any(_makes(inner) for part in parts for inner in walk(part)):
         return _FREE
     counted = _Walk()
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 
+from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject
 from dagflow.expr import constants
 from dagflow.expr.added import ADDED
@@ -63,10 +65,12 @@ def apply(walk: Walk, node: Call) -> Typed:
 
 
 def _operands(walk: Walk, node: Call) -> tuple[Call, list[Type]]:
-    visited = [walk.visit(operand) for operand in node.operands]
+    operands = node.operands
+    visited = [walk.visit(operand) for operand in operands]
     written = [operand for operand, _ in visited]
     types = [found for _, found in visited]
-    return _rewritten(node, written), types
+    same = all(map(operator.is_, written, operands))
+    return node if same else _rewritten(node, written), types
 
 
 def _rewritten(node: Call, operands: list[Node]) -> Call:
@@ -149,35 +153,62 @@ def _by_table(walk: Walk, node: Call, types: list[Type]) -> Typed:
     fitting = [o for o in overloads if len(o.params) == len(types)]
     if not fitting:
         return node, _wrong_count(walk, node, overloads)
-    chosen = _chosen(name, tuple(types), fitting)
-    if not chosen:
+    fit = _fit(name, tuple(types), fitting)
+    if not fit.chosen:
         return node, _mismatch(walk, node, types, fitting)
-    for position, found in enumerate(types):
-        accepted = _accepted(chosen, position)
+    for operand, found, accepted in zip(node.operands, types, fit.accepted, strict=True):
         if found.nullable and "dyn" not in accepted:
-            operand = node.operands[position]
             return node, walk.solid(operand, found, f", and {_named(node)} can't take null")
-    _warn_mixed(walk, node, types, chosen)
+    _warn_mixed(walk, node, types, fit)
     _warn_failing(walk, node, types)
     if constants.always_fails(walk, node):
         return node, FAILED
-    result = union(*(_given(o.gives) for o in chosen))
-    return _in_doubles(node, types, chosen), result
+    return _in_doubles(node, fit), fit.gives
 
 
-def _chosen(name: str, types: tuple[Type, ...], fitting: list[Overload]) -> list[Overload]:
-    """Return the overloads that take the types as they are, or else with numbers coerced."""
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What the kinds of a call's operands settle.
+
+    The overloads that take them; what these accept at each position; which operands have to be
+    written as doubles; and the type of the result.
+    """
+
+    chosen: tuple[Overload, ...]
+    accepted: tuple[frozenset[str], ...]
+    doubled: tuple[int, ...]
+    gives: Type
+
+
+def _fit(name: str, types: tuple[Type, ...], fitting: list[Overload]) -> _Fit:
+    """Return how the overloads fit the types as they are, or else with numbers coerced."""
     # of lists of something more counts than the kinds, which are what is remembered
     if any("list" in found.kinds for found in types):
-        return _choice(types, fitting)
-    key = (name, tuple(found.kinds for found in types))
+        return _fitted(types, fitting)
+    key = (name, tuple([found.kinds for found in types]))
     if key not in _KNOWN:
-        _KNOWN[key] = _choice(types, fitting)
+        _KNOWN[key] = _fitted(types, fitting)
     return _KNOWN[key]
 
 
-_KNOWN: dict[tuple[str, tuple[frozenset[str], ...]], list[Overload]] = {}
-"""What was chosen for the kinds of the operands: as many as an author can make up, a few dozen."""
+_KNOWN: dict[tuple[str, tuple[frozenset[str], ...]], _Fit] = {}
+"""How calls fit the kinds of their operands: as many as an author can make up, a few dozen."""
+
+
+def _fitted(types: tuple[Type, ...], fitting: list[Overload]) -> _Fit:
+    chosen = _choice(types, fitting)
+    positions = range(len(types))
+    return _Fit(
+        chosen=tuple(chosen),
+        accepted=tuple(_accepted(chosen, position) for position in positions),
+        doubled=tuple(
+            position
+            for position in positions
+            if all(o.params[position] == "double" for o in chosen)
+            and types[position].kinds & {"int", "number"}
+        ),
+        gives=union(*(_given(o.gives) for o in chosen)) if chosen else FAILED,
+    )
 
 
 def _choice(types: tuple[Type, ...], fitting: list[Overload]) -> list[Overload]:
@@ -221,25 +252,24 @@ def _accepted(chosen: Iterable[Overload], position: int) -> frozenset[str]:
     return frozenset().union(*(_kinds_taken(o.params[position]) for o in chosen))
 
 
-def _warn_mixed(walk: Walk, node: Call, types: list[Type], chosen: list[Overload]) -> None:
+def _warn_mixed(walk: Walk, node: Call, types: list[Type], fit: _Fit) -> None:
     """Warn where a value has kinds that the function can't take beside some that it can."""
-    for position, found in enumerate(types):
-        accepted = _accepted(chosen, position)
+    for operand, found, accepted in zip(node.operands, types, fit.accepted, strict=True):
         extra = found.kinds - accepted - {"dyn", "null"}
         if extra and "dyn" not in accepted:
-            operand = node.operands[position]
             other = replace(found, kinds=extra).words()
             message = f"{walk.shown(operand)} may be {other}, which {_named(node)} can't take"
             walk.warn(node, message)
 
 
-def _in_doubles(node: Call, types: list[Type], chosen: list[Overload]) -> Call:
+def _in_doubles(node: Call, fit: _Fit) -> Call:
     """Write `double(…)` around the operands that must be doubles and may be integers."""
-    operands = list(node.operands)
-    for position, found in enumerate(types):
-        only_double = all(o.params[position] == "double" for o in chosen)
-        if only_double and found.kinds & {"int", "number"}:
-            operands[position] = _doubled(operands[position])
+    if not fit.doubled:
+        return node
+    operands = [
+        _doubled(operand) if position in fit.doubled else operand
+        for position, operand in enumerate(node.operands)
+    ]
     return _rewritten(node, operands)
 
 

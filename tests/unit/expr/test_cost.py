@@ -117,6 +117,14 @@ def test_what_only_reads_and_compares_is_free(text: str) -> None:
     assert cost_of(syntax.parse(text)).free
 
 
+@pytest.mark.parametrize(
+    ("text", "free"), [("a + 1 + b.c", True), ("a + size(b + c)", False), ("[1] + a", False)]
+)
+def test_a_sum_of_numbers_is_free_but_not_what_is_made_inside_it(text: str, free: bool) -> None:
+    assert cost_of(syntax.parse(text), is_number=True).free is free
+    assert not cost_of(syntax.parse(text)).free
+
+
 def test_a_bound_too_long_to_write_down_is_over_the_limit() -> None:
     factor = "(" + " + ".join(f"a{n}" for n in range(24)) + ")"
     node = syntax.parse("a" + f".replace(b, {factor})" * 6)
