@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -135,7 +137,7 @@ def test_silence_is_filled_with_heartbeats(api: Client) -> None:
             found.append(text)
             if found.count(": still here\n\n") == 3:
                 break
-        await source.aclose()
+        await cast("AsyncGenerator[str]", source).aclose()
         return found
 
     found = asyncio.run_coroutine_threadsafe(listen(), api.loop).result(timeout=20)

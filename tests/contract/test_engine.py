@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
@@ -464,7 +465,7 @@ async def test_a_worker_cut_off_from_the_database_stops_before_its_leases_end(
     async with bench.worker(gate, leases=leases) as worker:
         bench.start(plan(step("a")))
         await eventually(lambda: gate.entered)
-        bench.engine.store = Broken()
+        bench.engine.store = cast("RunStore", Broken())
         clock.advance(leases.length - leases.margin)
         with pytest.raises(UnavailableError):
             worker.beat()

@@ -9,6 +9,8 @@ import json
 import re
 import time
 import zlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -202,6 +204,10 @@ def test_a_response_that_breaks_its_schema_passes_where_the_author_said_so(
     assert len(words) == warned
 
 
+def _answering(status: int, value: Any, _request: Received) -> Answer:
+    return as_json(value, status)
+
+
 def test_each_status_is_checked_by_its_own_schema() -> None:
     responses = {
         "200": {"content": {"application/json": {"schema": {"type": "string"}}}},
@@ -214,7 +220,7 @@ def test_each_status_is_checked_by_its_own_schema() -> None:
         (202, 1, True),
         (202, "a", False),
     ):
-        with serving(lambda _, s=status, v=value: as_json(v, s)) as server:
+        with serving(partial(_answering, status, value)) as server:
             operation = compiled({"responses": responses}, server.url)
             if fits:
                 assert called(operation)["body"] == value
@@ -365,7 +371,11 @@ def test_bytes_that_are_not_base64_are_refused() -> None:
 
 
 def test_json_is_preferred_and_an_optional_body_may_be_left_out() -> None:
-    content = {"text/plain": {}, "application/x-www-form-urlencoded": {}, "application/json": {}}
+    content: dict[str, Any] = {
+        "text/plain": {},
+        "application/x-www-form-urlencoded": {},
+        "application/json": {},
+    }
     with serving() as server:
         operation = compiled({"requestBody": {"content": content}}, server.url, method="post")
         called(operation, {"body": [1]})
@@ -617,7 +627,10 @@ def test_a_slow_server_is_a_timeout_within_the_time_given() -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", ""])
 def test_compressed_bodies_are_read(encoding: str) -> None:
-    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "": bytes}[encoding]
+    packs: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": gzip.compress, "deflate": zlib.compress, "": bytes
+    }  # fmt: skip
+    pack = packs[encoding]
     content = json.dumps(["x" * 100_000, 1]).encode()
     headers = {"content-type": "application/json"}
     if encoding:

@@ -18,7 +18,7 @@ from tests.contract.tool_server import Server, serving
 
 ARRAY = {"type": "array", "items": {"type": ["string", "integer", "boolean"]}}
 OBJECT = {"type": "object", "additionalProperties": {"type": ["string", "integer"]}}
-ANY = {}
+ANY: dict[str, Any] = {}
 
 RGB = {"R": 100, "G": 200}
 COLORS = ["blue", "black"]

@@ -87,7 +87,8 @@ def serving(reply: Reply | None = None, *, tls: ssl.SSLContext | None = None) ->
         setattr(Handler, f"do_{method}", Handler.handle_any)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = True
-    httpd.handle_error = lambda *_: None  # a client that goes away is no news
+    # a client that goes away is no news
+    httpd.handle_error = lambda *_: None  # type: ignore[method-assign]
     if tls is not None:
         httpd.socket = tls.wrap_socket(httpd.socket, server_side=True)
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})

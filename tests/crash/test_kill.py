@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def _kills(folder: Path, target: Callable[..., None], point: str) -> Iterator[Pa
     raise AssertionError(f"{point} is reached more than {MOST} times")
 
 
-def _assert_whole(folder: Path, *, done_before: set[str] = frozenset()) -> None:
+def _assert_whole(folder: Path, *, done_before: AbstractSet[str] = frozenset()) -> None:
     run = driver.outcome(folder)
     times = Counter(Files(folder).effects())
     assert run.state is RunState.SUCCEEDED

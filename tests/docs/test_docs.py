@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_make_targets_that_pages_name_exist() -> None:
 def fields_of(record: type) -> set[str]:
     """Return the fields of a record as they are written in a file."""
     unwritten = {"source", "root", "span", "kind", "body"}
-    return {name.rstrip("_") for name in record.__dataclass_fields__ if name not in unwritten}
+    return {f.name.rstrip("_") for f in fields(record) if f.name not in unwritten}
 
 
 def named_in(heading: str) -> set[str]:

@@ -36,7 +36,7 @@ def deployer(desk: Desk) -> Iterator[Any]:
     """The deployment service: `versions`, `errors` and `log`; `refused` are stages that fail."""
     real: Any = service("deployer")
 
-    class Deployer(real):
+    class Deployer(real):  # type: ignore[misc]
         versions = {"canary": "1.0.0", "fleet": "1.0.0"}  # noqa: RUF012
         errors = {"canary": 0, "fleet": 0}  # noqa: RUF012
         log: list[dict[str, Any]] = []  # noqa: RUF012

@@ -47,7 +47,7 @@ BOTH = pytest.mark.parametrize(
 )
 
 
-@records.slotted(slots=True, frozen=True)
+@records.dataclass(slots=True, frozen=True)
 class Named:
     name: str
     size: int = 0
@@ -112,7 +112,7 @@ def test_frozen_records_are_copied_and_pickled() -> None:
 
 
 def test_an_own_equality_is_kept_with_python_s_rule_for_hashes() -> None:
-    @records.slotted(slots=True, frozen=True)
+    @records.dataclass(slots=True, frozen=True)
     class Loose:  # noqa: PLW1641  # the hash that Python and the decorator give it is the point
         text: str
 

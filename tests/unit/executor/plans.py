@@ -56,7 +56,7 @@ def cel(text: str) -> Expression:
     """Return an expression; the evaluator below reads it as Python."""
     steps = re.findall(r"steps\.\??(\w+)", text)
     names = re.findall(r"(?<![\w.\"])([a-z_]+)\b", text)
-    reads = [("steps", name) for name in steps]
+    reads: list[tuple[str, ...]] = [("steps", name) for name in steps]
     reads += [("secrets", name) for name in re.findall(r"secrets\.(\w+)", text)]
     reads += [(name,) for name in names if name not in {"steps", "secrets", "and", "or", "not"}]
     return Expression(text=text, ast={}, reads=tuple(dict.fromkeys(reads)))
