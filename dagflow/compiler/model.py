@@ -64,20 +64,18 @@ class Typed:
 class StepFacts:
     """A step with all that was found out about it.
 
-    `path` is static (`loop.grade`); `block` the path of the block it stands in; `pointer` its JSON
-    Pointer in the file. `reads` are those of all its expressions, and for a composite also those
-    that its inner steps make of steps outside it. `expressions` are the checked bare expressions
-    by name ("when", "items", "until", "collect", "expression", "branches.0"), `lowered` the same
-    as they will run, `templates` the checked templates ("with", "message", "messages.0",
-    "argv.0", "on_error.0"); all leave out what did not check. `input` is what `with` must satisfy.
-    `broken` tells that an error was found in it, so that its types are
-    unknown and no later check should speak of it.
+    `path` is static (`loop.grade`); `block` the path of the block it stands in. `reads` are those
+    of all its expressions, and for a composite also those that its inner steps make of steps
+    outside it. `expressions` are the checked bare expressions by name ("when", "items", "until",
+    "collect", "expression", "branches.0"), `lowered` the same as they will run, `templates` the
+    checked templates ("with", "message", "messages.0", "argv.0", "on_error.0"); all leave out what
+    did not check. `input` is what `with` must satisfy. `broken` tells that an error was found in
+    it, so that its types are unknown and no later check should speak of it.
     """
 
     step: Step
     path: str
     block: str
-    pointer: str
     reads: tuple[Read, ...] = ()
     output: Schema = True
     expressions: Mapping[str, Checked] = field(default_factory=dict)
@@ -129,7 +127,6 @@ class Fault:
     span: Span
     message: str
     step: str = ""
-    pointer: str = ""
     help: str = ""
     severity: Literal["error", "warning", "note"] | None = None
     fixes: tuple[Fix, ...] = ()

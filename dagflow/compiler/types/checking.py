@@ -46,12 +46,11 @@ class Desk:
 
 @dataclass(slots=True, kw_only=True)
 class Spot:
-    """Where one checked thing stands: the step it belongs to, its pointer and its sight."""
+    """Where one checked thing stands: the step it belongs to, and its sight."""
 
     desk: Desk
     sight: Sight
     step: str
-    pointer: str
     where: str
     reads: list[Read] = field(default_factory=list)
 
@@ -68,7 +67,6 @@ class Spot:
             span=span,
             message=message,
             step=self.step,
-            pointer=self.pointer,
             help=help_,
         )
 

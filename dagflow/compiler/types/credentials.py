@@ -41,14 +41,10 @@ def _replaced(found: re.Match[str]) -> str:
     return reference(secret.group(1)) if secret else "${{"
 
 
-def credentials(workflow: Workflow) -> Iterator[tuple[str, Node]]:
-    """Yield every credential of the workflow with its JSON Pointer."""
-    for name, tool in workflow.tools:
-        if tool.auth is not None:
-            yield f"/tools/{name.value}/auth", tool.auth
-    for name, model in workflow.models:
-        if model.api_key is not None:
-            yield f"/models/{name.value}/api_key", model.api_key
+def credentials(workflow: Workflow) -> Iterator[Node]:
+    """Yield every credential of the workflow."""
+    yield from (tool.auth for _, tool in workflow.tools if tool.auth is not None)
+    yield from (model.api_key for _, model in workflow.models if model.api_key is not None)
 
 
 def secrets_in(node: Node, source: Source) -> Iterator[tuple[str, Span]]:

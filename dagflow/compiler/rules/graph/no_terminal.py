@@ -88,7 +88,6 @@ def _still(block: Block, graphs: Graphs) -> Violation:
     return Violation(
         span=facts.step.name.span,
         message=f"no step of {where} can ever run",
-        path=facts.pointer,
         step=facts.path,
         help="let at least one step start without waiting for another",
     )
@@ -101,7 +100,6 @@ def _open(composite: StepFacts, graph: BlockGraph, graphs: Graphs) -> Violation:
         span=composite.step.name.span,
         message=f"{composite.name!r} has {len(names)} last steps ({listed}), and no `collect` says "
         "which of them gives its output",
-        path=composite.pointer,
         step=composite.path,
         help="add `collect: steps.<name>.output`, or let one step come last",
     )

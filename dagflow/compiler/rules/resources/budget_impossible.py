@@ -57,7 +57,6 @@ def budget_impossible(checks: Checks) -> Iterator[Violation]:
             span=budget.tool_calls.span,
             message=f"every successful run makes {calls} tool calls, and may make"
             f" {budget.tool_calls.value}",
-            path="/budget/tool_calls",
         )
 
 
@@ -71,6 +70,5 @@ def _tokens(steps: tuple[StepFacts, ...], tokens: int) -> Iterator[Violation]:
             yield Violation(
                 span=bound.span if bound is not None else facts.step.name.span,
                 message=f"this answer may take {needed} tokens, and the run has {tokens}",
-                path=f"{facts.pointer}/llm/max_tokens",
                 step=facts.path,
             )

@@ -49,7 +49,7 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
     if deadline is None or limit is None or best <= limit:
         return
     message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
-    yield Violation(span=deadline.span, message=message, path="/deadline")
+    yield Violation(span=deadline.span, message=message)
 
 
 def _step(facts: StepFacts) -> Iterator[Violation]:
@@ -62,6 +62,4 @@ def _step(facts: StepFacts) -> Iterator[Violation]:
         if bound is not None and bound.value.total_seconds() < length:
             limit = duration(bound.value.total_seconds())
             message = f"the step waits {duration(length)}, and its {name} is {limit}"
-            yield Violation(
-                span=bound.span, message=message, path=f"{facts.pointer}/{name}", step=facts.path
-            )
+            yield Violation(span=bound.span, message=message, step=facts.path)
