@@ -75,11 +75,6 @@ class BlockGraph:
             if not edge.required and edge.source not in control
         )
 
-    def sinks(self) -> tuple[str, ...]:
-        """Return the steps that no other step of the block waits for or reads."""
-        sources = {source for source, _ in self.pairs()}
-        return tuple(step for step in self.steps if step not in sources)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graphs:

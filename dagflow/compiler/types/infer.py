@@ -350,6 +350,6 @@ def _composed(typist: Typist, facts: StepFacts, natural: Schema) -> StepFacts:
         checked = facts.expressions.get("expression")
         return replace(facts, output=checked.result if checked else True)
     if facts.kind in {"foreach", "repeat"} and facts.path in typist.grounds:
-        inner = [typist.facts[site.path] for site in typist.grounds[facts.path].sites.values()]
+        inner = [_whole(typist, site) for site in typist.grounds[facts.path].sites.values()]
         return replace(facts, output=entry_of(facts, inner))
     return replace(facts, output=natural)
