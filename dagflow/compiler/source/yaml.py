@@ -332,7 +332,7 @@ class _Composer:
         if flow:
             end = self._close_at
         else:  # an alias ends where its anchor does, before the collection may begin
-            end = max(end, *((part.span.end_line, part.span.end_column) for part in parts), end)
+            end = max([end, *((part.span.end_line, part.span.end_column) for part in parts)])
         return Span(line, column, end[0], end[1], self._file)
 
     # findings

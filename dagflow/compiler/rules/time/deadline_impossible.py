@@ -39,13 +39,13 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
           first: {wait: {for: 10s}}
           second: {wait: {for: 5s}, after: first}
     """
-    if checks.model is None:
+    if checks.model is None or checks.pruned is None:
         return
     deadline = checks.model.workflow.deadline
     for facts in checks.model.steps():
         yield from _step(facts)
     limit = seconds(deadline)
-    best = fastest(checks.model)
+    best = fastest(checks.pruned.graphs, on_the_clock=True)
     if deadline is None or limit is None or best <= limit:
         return
     message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
