@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dagflow.core.findings import Fix
 from dagflow.core.node import Node
@@ -18,6 +18,9 @@ from dagflow.core.workflow import Step, Workflow
 
 if TYPE_CHECKING:
     from dagflow.expr import Checked
+
+TOPS: Final = ("", "finally")
+"""The paths of the blocks that stand in no step."""
 
 BlockKind: TypeAlias = Literal["steps", "finally", "foreach", "repeat"]
 
@@ -161,7 +164,7 @@ class Model:
     def find(self, path: str) -> StepFacts | None:
         """Return the step at a static path, or None."""
         inner, _, name = path.rpartition(".")
-        for block in (inner,) if inner else ("", "finally"):
+        for block in (inner,) if inner else TOPS:
             found = self.blocks[block].get(name) if block in self.blocks else None
             if found is not None:
                 return found

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from dagflow.compiler.graph.edges import branch_targets, gotos
 from dagflow.compiler.model import Block, Model, StepFacts
-from dagflow.compiler.names.resolve import child_key, nearest
+from dagflow.compiler.names.resolve import child_key
 from dagflow.compiler.violation import Violation
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node
 from dagflow.core.source import At
 from dagflow.core.steps.llm import Llm
 from dagflow.core.tool import Tool
+from dagflow.core.words import nearest
 
 
 def step_names(facts: StepFacts) -> Iterator[At[str]]:

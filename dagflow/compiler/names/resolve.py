@@ -121,14 +121,6 @@ def everywhere(grounds: Grounds, name: str) -> tuple[Site, ...]:
     return tuple(g.sites[name] for g in grounds.values() if name in g.sites)
 
 
-def nearest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
-    """Return "; did you mean 'x'?" for the nearest known name, or ""."""
-    from difflib import get_close_matches  # a file without mistakes needs none
-
-    close = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def child_key(body: object) -> str:
     """Return the key of a `workflow` step's child in `children`: its file, or `name@version`."""
     if not isinstance(body, SubWorkflow):

@@ -20,7 +20,7 @@ from dagflow.compiler.defaults import (
 )
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import inside_out
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.musts import fastest, pauses_the_clock
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.core.findings import Bounds
@@ -54,7 +54,7 @@ def bounds(model: Model, pruned: Pruned) -> Bounds:
     for path in inside_out(pruned.graphs.blocks):
         for step in pruned.graphs.blocks[path].steps:
             costs[step] = _cost(model, pruned, pruned.graphs.facts[step], costs)
-    tops = [pruned.graphs.blocks[path] for path in ("", "finally") if path in pruned.graphs.blocks]
+    tops = [pruned.graphs.blocks[path] for path in TOPS if path in pruned.graphs.blocks]
     steps = [costs[step] for block in tops for step in block.steps]
     ways = [_longest(block, costs) for block in tops]
     return Bounds(

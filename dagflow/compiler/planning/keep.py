@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
-from dagflow.compiler.graph.edges import TOPS, Edge
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.graph.edges import Edge
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.proofs.reach import Cause, CauseKind, Reach
 from dagflow.compiler.proofs.total import is_total
 from dagflow.compiler.types.composites import collected

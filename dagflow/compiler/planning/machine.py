@@ -11,8 +11,8 @@ from typing import Final
 
 from dagflow.compiler.defaults import retry_of, timeout_of
 from dagflow.compiler.graph.build import BlockGraph
-from dagflow.compiler.graph.edges import TOPS, inside_out
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.graph.edges import inside_out
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.conditions import (
     ALWAYS,
     cannot_start,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from dagflow.compiler.source.problems import under
 from dagflow.compiler.source.spelling import MisspeltError, Piece, spell
 from dagflow.core.node import Mapping, Node, Scalar, Sequence
+from dagflow.core.pointers import under
 from dagflow.core.source import At, Source, Span
 
 

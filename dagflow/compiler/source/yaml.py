@@ -31,13 +31,14 @@ from dagflow.compiler.source.gaps import (
     stranger,
 )
 from dagflow.compiler.source.keys import is_merge, key_trouble
-from dagflow.compiler.source.problems import STRICT, Problems, under
+from dagflow.compiler.source.problems import STRICT, Problems
 from dagflow.compiler.source.resolver import CORE, RefusedScalarError, resolve, shown, tagged
 from dagflow.compiler.source.spelling import MisspeltError, is_plain_literal, spell
 from dagflow.compiler.source.syntax import complaint, single
 from dagflow.compiler.source.text import prepare
 from dagflow.core.findings import Finding, Related
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, Style
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.values import MAX_DEPTH

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from dagflow.compiler.names.resolve import nearest
 from dagflow.compiler.source.places import place_of
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.source import Source, Span
 from dagflow.core.values import JsonValue
+from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 
 _EXPRESSION: Final = re.compile(r"\$\$\{\{|\$\{\{(.*?)\}\}", re.DOTALL)

@@ -161,8 +161,8 @@ def test_a_deadline_that_may_stand_still_cuts_nothing() -> None:
         ),
         (
             (
-                "a: {approve: {message: m, expires: 1h, on_expiry: {goto: z}}}, z: {transform: '1'},"
-                " b: {after: a, wait: {for: 20s}}"
+                "a: {approve: {message: m, expires: 1h, on_expiry: {goto: z}}},"
+                " z: {transform: '1'}, b: {after: a, wait: {for: 20s}}"
             ),
             0,
         ),

@@ -11,6 +11,7 @@ from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.types.composites import collected, sinks_of
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
+from dagflow.core.words import listed
 
 
 @rule("DF305", "no-terminal", Severity.ERROR, "graph")
@@ -100,11 +101,10 @@ def _open(composite: StepFacts, block: Block) -> Iterator[Violation]:
     names = [repr(step.rpartition(".")[2]) for step in sinks_of(block.steps)]
     if len(names) < 2:  # noqa: PLR2004  # one says what the output is
         return
-    listed = f"{', '.join(names[:-1])} and {names[-1]}"
     yield Violation(
         span=composite.step.name.span,
-        message=f"{composite.name!r} has {len(names)} last steps ({listed}), and no `collect` says "
-        "which of them gives its output",
+        message=f"{composite.name!r} has {len(names)} last steps ({listed(names, last='and')}), "
+        "and no `collect` says which of them gives its output",
         step=composite.path,
         help="add `collect: steps.<name>.output`, or let one step come last",
     )
