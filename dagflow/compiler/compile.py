@@ -168,12 +168,13 @@ def _run(state: _Pass, stage: Stage, checks: Checks) -> None:
 
     No stage speaks of a step that is broken already, and from the graph on not of its block.
     """
+    root = checks.workflow.root if checks.workflow is not None else None
     chosen = (rule for rule in ALL if rule.stage == stage)
     found = state.timed(f"rules.{stage}", lambda: list(_violations(chosen, checks)))
     for rule, violation in found:
         if checks.broken and not _may_speak(violation, stage, checks):
             continue
-        finding = rule.finding(violation)
+        finding = rule.finding(violation, root)
         state.findings.append(finding)
         if finding.severity is Severity.ERROR:
             state.broken[violation.step] = None

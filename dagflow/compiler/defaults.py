@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final, cast
 
 from dagflow.core.errors import ErrorClass
-from dagflow.core.plan import Limits, RetryPolicy
+from dagflow.core.plan import CLEANUP_SECONDS, Limits, RetryPolicy
 from dagflow.core.source import At
 from dagflow.core.steps import KINDS
 from dagflow.core.steps.kind import Effects
@@ -29,6 +29,12 @@ RETRIED_BY_DEFAULT: Final = ("tool", "llm", "python", "shell")
 def seconds(time: At[timedelta] | None) -> float | None:
     """Return the time in seconds, None where there is none."""
     return None if time is None else time.value.total_seconds()
+
+
+def cleanup_of(workflow: Workflow) -> float:
+    """Return the bound of compensations and `finally` together, in seconds."""
+    bound = seconds(workflow.cleanup.deadline) if workflow.cleanup else None
+    return CLEANUP_SECONDS if bound is None else bound
 
 
 def timeout_of(step: Step, workflow: Workflow) -> float | None:

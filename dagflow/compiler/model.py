@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dagflow.core.findings import Fix
 from dagflow.core.node import Node
@@ -18,6 +18,9 @@ from dagflow.core.workflow import Step, Workflow
 
 if TYPE_CHECKING:
     from dagflow.expr import Checked
+
+TOPS: Final = ("", "finally")
+"""The paths of the blocks that stand in no step."""
 
 BlockKind: TypeAlias = Literal["steps", "finally", "foreach", "repeat"]
 
@@ -64,20 +67,18 @@ class Typed:
 class StepFacts:
     """A step with all that was found out about it.
 
-    `path` is static (`loop.grade`); `block` the path of the block it stands in; `pointer` its JSON
-    Pointer in the file. `reads` are those of all its expressions, and for a composite also those
-    that its inner steps make of steps outside it. `expressions` are the checked bare expressions
-    by name ("when", "items", "until", "collect", "expression", "branches.0"), `lowered` the same
-    as they will run, `templates` the checked templates ("with", "message", "messages.0",
-    "argv.0", "on_error.0"); all leave out what did not check. `input` is what `with` must satisfy.
-    `broken` tells that an error was found in it, so that its types are
-    unknown and no later check should speak of it.
+    `path` is static (`loop.grade`); `block` the path of the block it stands in. `reads` are those
+    of all its expressions, and for a composite also those that its inner steps make of steps
+    outside it. `expressions` are the checked bare expressions by name ("when", "items", "until",
+    "collect", "expression", "branches.0"), `lowered` the same as they will run, `templates` the
+    checked templates ("with", "message", "messages.0", "argv.0", "on_error.0"); all leave out what
+    did not check. `input` is what `with` must satisfy. `broken` tells that an error was found in
+    it, so that its types are unknown and no later check should speak of it.
     """
 
     step: Step
     path: str
     block: str
-    pointer: str
     reads: tuple[Read, ...] = ()
     output: Schema = True
     expressions: Mapping[str, Checked] = field(default_factory=dict)
@@ -129,7 +130,6 @@ class Fault:
     span: Span
     message: str
     step: str = ""
-    pointer: str = ""
     help: str = ""
     severity: Literal["error", "warning", "note"] | None = None
     fixes: tuple[Fix, ...] = ()
@@ -164,7 +164,7 @@ class Model:
     def find(self, path: str) -> StepFacts | None:
         """Return the step at a static path, or None."""
         inner, _, name = path.rpartition(".")
-        for block in (inner,) if inner else ("", "finally"):
+        for block in (inner,) if inner else TOPS:
             found = self.blocks[block].get(name) if block in self.blocks else None
             if found is not None:
                 return found

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from dagflow.compiler.source.places import pointer_to
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Finding, Severity
+from dagflow.core.node import Node
 from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.tool import ToolCatalog
@@ -71,7 +73,6 @@ def _violation(fault: Fault) -> Violation:
     return Violation(
         span=fault.span,
         message=fault.message,
-        path=fault.pointer,
         step=fault.step,
         help=fault.help,
         fixes=fault.fixes,
@@ -94,20 +95,18 @@ class Rule:
     check: Check
     stage: Stage
 
-    def run(self, checks: Checks) -> Iterator[Finding]:
-        """Yield what the check finds, as findings of this rule."""
-        for violation in self.check(checks):
-            yield self.finding(violation)
-
-    def finding(self, violation: Violation) -> Finding:
-        """Return the finding that a violation of this rule is."""
+    def finding(self, violation: Violation, root: Node | None) -> Finding:
+        """Return the finding that a violation of this rule is, in the document of that root."""
+        path = violation.path
+        if path is None:
+            path = pointer_to(root, violation.span) if root is not None else ""
         return Finding(
             code=self.code,
             name=self.name,
             severity=violation.severity or self.severity,
             message=violation.message,
             span=violation.span,
-            path=violation.path,
+            path=path,
             related=violation.related,
             witness=violation.witness,
             help=violation.help,

@@ -13,12 +13,14 @@ class Violation:
     """What a check yields: a place and a message. The rule adds the rest.
 
     `step` is the static path of the step it is about ("" for the workflow): an error there keeps
-    later stages from speaking of that step. `severity` replaces the rule's for this one.
+    later stages from speaking of that step. `path` is the JSON Pointer of the place where only the
+    parser can tell it; else the rule finds it by the span. `severity` replaces the rule's for this
+    one.
     """
 
     span: Span
     message: str
-    path: str = ""
+    path: str | None = None
     step: str = ""
     related: tuple[Related, ...] = ()
     witness: JsonValue = None

@@ -19,6 +19,9 @@ from dagflow.core.steps.kind import Effects
 from dagflow.core.values import JsonObject, JsonValue, Schema
 
 PLAN_VERSION = 1
+CLEANUP_SECONDS = 60.0
+"""How long compensations and `finally` may take together where nothing else is said."""
+
 MAX_PLAN_DEPTH = 512
 """How deep a plan's JSON may be: an expression may nest 32 deep, and its AST several times that."""
 
@@ -247,7 +250,7 @@ class Plan:
     deadline: float | None = None
     budget: BudgetLimits = BudgetLimits()
     on_failure: Literal["continue", "stop"] = "continue"
-    cleanup_deadline: float = 60.0
+    cleanup_deadline: float = CLEANUP_SECONDS
     tools: Mapping[str, JsonObject] = field(default_factory=dict)
     models: Mapping[str, JsonObject] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()

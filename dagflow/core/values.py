@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from dagflow.core.errors import ValueRefusedError
+from dagflow.core.pointers import under
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
@@ -67,7 +68,7 @@ def _text_reason(text: str) -> str | None:
 def _children(item: object, at: str, depth: int) -> Iterator[tuple[object, str, int]]:
     if isinstance(item, dict):
         for key, value in item.items():
-            yield value, f"{at}/{key.replace('~', '~0').replace('/', '~1')}", depth
+            yield value, under(at, key), depth
     elif isinstance(item, list):
         for index, value in enumerate(item):
             yield value, f"{at}/{index}", depth

@@ -1,6 +1,6 @@
 """Expressions: checked against JSON Schemas, stored as an AST of our own, run over plain values.
 
-`check` and `check_template` are the compiler's side, `evaluate`, `evaluate_guard` and `render`
+`check` and `parse_template` are the compiler's side, `evaluate`, `evaluate_guard` and `render`
 the executor's; `fits` answers whether one schema's values fit another. `docs/expressions.md` is
 the author's reference.
 """
@@ -17,20 +17,11 @@ from dagflow.expr.problem import Problem, ProblemKind
 from dagflow.expr.render import render
 from dagflow.expr.schema import Violation, explain, fill_defaults, normalised, unusable, validate
 from dagflow.expr.scope import Scope, step_view
-from dagflow.expr.template import (
-    CheckedPart,
-    CheckedTemplate,
-    Segment,
-    check_template,
-    has_expression,
-    parse_template,
-)
+from dagflow.expr.template import Segment, parse_template
 
 __all__ = [
     "MISSING",
     "Checked",
-    "CheckedPart",
-    "CheckedTemplate",
     "ExpressionError",
     "Problem",
     "ProblemKind",
@@ -41,13 +32,11 @@ __all__ = [
     "Violation",
     "Witness",
     "check",
-    "check_template",
     "evaluate",
     "evaluate_guard",
     "explain",
     "fill_defaults",
     "fits",
-    "has_expression",
     "misfit",
     "normalised",
     "parse_template",

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
+from dagflow.core.words import listed
 from dagflow.expr.fields import element, field, known_names
-from dagflow.expr.problem import listed
 from dagflow.expr.sample import samples
 from dagflow.expr.schema import unusable, validate
 from dagflow.expr.types import Type, closed, of_schema, values_of

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject
+from dagflow.core.words import nearest
 from dagflow.expr import operators
 from dagflow.expr.ast import (
     Call,
@@ -32,7 +33,7 @@ from dagflow.expr.ast import (
 from dagflow.expr.facts import NOTHING, Facts, assume, assume_safely
 from dagflow.expr.fields import element, keys, most_items
 from dagflow.expr.functions import ORDER
-from dagflow.expr.problem import Problem, ProblemKind, nearest
+from dagflow.expr.problem import Problem, ProblemKind
 from dagflow.expr.reading import Reading, look_up
 from dagflow.expr.scope import Scope
 from dagflow.expr.signatures import TYPE_NAMES

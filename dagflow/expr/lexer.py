@@ -55,6 +55,20 @@ def tokens(text: str) -> tuple[Token, ...]:
     )
 
 
+def tidy(text: str) -> str:
+    """Return the same expression without comments, with one space where there was any.
+
+    Strings stay as they are. What is returned can be put in brackets or have something after it.
+    """
+    parts: list[str] = []
+    for token in scan(text):
+        if token.kind not in _SKIPPED:
+            parts.append(token.text)
+        elif parts and parts[-1] != " ":
+            parts.append(" ")
+    return "".join(parts).rstrip(" ")
+
+
 def pairs(found: Sequence[Token]) -> dict[int, int]:
     """Return for each bracket's offset the offset of its partner, both ways."""
     open_: list[Token] = []

@@ -9,11 +9,11 @@ from functools import cache
 
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject
+from dagflow.core.words import nearest
 from dagflow.expr import constants
 from dagflow.expr.added import ADDED
 from dagflow.expr.ast import Call, Const, Node, Var, path_of
 from dagflow.expr.fields import element, entries, keys, least_items
-from dagflow.expr.problem import nearest
 from dagflow.expr.reading import report_hyphen, subtracted_name
 from dagflow.expr.signatures import (
     OPERATORS,

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from dagflow.core.errors import BugError
 from dagflow.core.records import dataclass
+from dagflow.core.words import closest, listed, nearest
 from dagflow.expr.ast import Call, Node, Select, Var, chain_of, children
 from dagflow.expr.fields import Found, field, known_names
-from dagflow.expr.problem import closest, listed, nearest
 from dagflow.expr.types import DYN, Type
 from dagflow.expr.walking import Walk
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dagflow.core.errors import UsageError
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field
@@ -100,7 +101,7 @@ def unusable(schema: Schema) -> str | None:
 
 def pointer_of(path: Sequence[str | int]) -> str:
     """Write a path as a JSON Pointer."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    return "".join(under("", part) for part in path)
 
 
 _by_identity: dict[int, tuple[Schema, Validator]] = {}

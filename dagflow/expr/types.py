@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
+from dagflow.core.pointers import keys_of
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
@@ -180,8 +181,7 @@ def _target(reference: JsonValue, root: Schema) -> Schema:
     if reference and not reference.startswith("#/") and reference != "#":
         return _anchored(reference[1:], root)
     found: JsonValue = root
-    for part in reference[2:].split("/") if len(reference) > 1 else ():
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in keys_of(reference[1:]):
         if isinstance(found, dict) and name in found:
             found = found[name]
         elif isinstance(found, list) and name.isdigit() and int(name) < len(found):

@@ -99,7 +99,7 @@ def test_04_yaml_a_read_of_what_may_be_absent_is_an_error_with_its_path() -> Non
     assert found.name == "maybe-absent"
     assert "'A'" in found.message
     assert "steps.?A.output" in found.help
-    assert (found.span.line, found.path) == (6, "/steps/B")
+    assert (found.span.line, found.path) == (6, "/steps/B/transform")
 
 
 def test_04_yaml_a_default_is_given_exactly() -> None:

@@ -54,6 +54,13 @@ class BlockGraph:
         data = ((edge.source, edge.target) for edge in self.data())
         return tuple(dict.fromkeys((*control, *data)))
 
+    def before(self) -> dict[str, list[str]]:
+        """Return for each step those that it waits for or reads."""
+        found: dict[str, list[str]] = {step: [] for step in self.steps}
+        for source, target in self.pairs():
+            found[target].append(source)
+        return found
+
     def join(self, step: str) -> Join:
         """Return the join of a step."""
         return self.joins.get(step, _PLAIN_JOIN)
@@ -74,11 +81,6 @@ class BlockGraph:
             for edge in self.reads.get(step, ())
             if not edge.required and edge.source not in control
         )
-
-    def sinks(self) -> tuple[str, ...]:
-        """Return the steps that no other step of the block waits for or reads."""
-        sources = {source for source, _ in self.pairs()}
-        return tuple(step for step in self.steps if step not in sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from dagflow.compiler.model import Block, Read, StepFacts
+from dagflow.compiler.model import TOPS, Block, Read, StepFacts
 from dagflow.core.plan import EdgeOn, Join
 from dagflow.core.records import dataclass
 from dagflow.core.source import At, Span
@@ -45,9 +45,6 @@ class DataEdge:
 AnyEdge = TypeVar("AnyEdge", Edge, DataEdge)
 
 ORDER: Final[tuple[EdgeOn, ...]] = ("success", "failure", "skipped", "done", "goto")
-TOPS: Final = frozenset({"", "finally"})
-"""The blocks that stand in no step."""
-
 LATER: Final = frozenset({"compensate"})
 """Where a read happens only after the run's outcome is known, so that it orders nothing."""
 

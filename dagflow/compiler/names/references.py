@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from dagflow.compiler.graph.edges import branch_targets, gotos
 from dagflow.compiler.model import Block, Model, StepFacts
-from dagflow.compiler.names.resolve import child_key, nearest
+from dagflow.compiler.names.resolve import child_key
 from dagflow.compiler.violation import Violation
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node
 from dagflow.core.source import At
 from dagflow.core.steps.llm import Llm
 from dagflow.core.tool import Tool
+from dagflow.core.words import nearest
 
 
 def step_names(facts: StepFacts) -> Iterator[At[str]]:
@@ -38,7 +39,7 @@ def unknown_steps(model: Model) -> Iterator[Violation]:
 def _unknown(name: At[str], block: Block, facts: StepFacts) -> Violation:
     others = tuple(other.name for other in block.steps if other.name != facts.name)
     message = f"no step is named {name.value!r}{nearest(name.value, others)}"
-    return Violation(span=name.span, message=message, path=facts.pointer, step=facts.path)
+    return Violation(span=name.span, message=message, step=facts.path)
 
 
 def _unknown_child(model: Model, facts: StepFacts) -> Iterator[Violation]:
@@ -51,9 +52,7 @@ def _unknown_child(model: Model, facts: StepFacts) -> Iterator[Violation]:
     if written is not None and not calls_itself(model, facts):
         message = f"there is no plan of the workflow {key!r}"
         help_ = "it can't be found, or has errors of its own: check it by itself"
-        yield Violation(
-            span=written.span, message=message, path=facts.pointer, step=facts.path, help=help_
-        )
+        yield Violation(span=written.span, message=message, step=facts.path, help=help_)
 
 
 def calls_itself(model: Model, facts: StepFacts) -> bool:
@@ -83,7 +82,7 @@ def misplaced_steps(model: Model) -> Iterator[Violation]:
 
 
 def _misplaced(name: At[str], message: str, facts: StepFacts) -> Violation:
-    return Violation(span=name.span, message=message, path=facts.pointer, step=facts.path)
+    return Violation(span=name.span, message=message, step=facts.path)
 
 
 def _elsewhere(name: str, other: StepFacts, block: Block) -> str:
@@ -107,7 +106,7 @@ def unknown_models(model: Model) -> Iterator[Violation]:
             message = (
                 f"no model is named {name.value!r}{nearest(name.value, known or ('default',))}"
             )
-            yield Violation(span=name.span, message=message, path=facts.pointer, step=facts.path)
+            yield Violation(span=name.span, message=message, step=facts.path)
 
 
 def unknown_schemes(model: Model) -> Iterator[Violation]:
@@ -122,7 +121,7 @@ def unknown_schemes(model: Model) -> Iterator[Violation]:
             if scheme not in known:
                 hint = nearest(scheme, known) or (f"; it has {', '.join(known)}" if known else "")
                 message = f"tool {name.value!r} has no security scheme {scheme!r}{hint}"
-                yield Violation(span=key.span, message=message, path=f"/tools/{name.value}/auth")
+                yield Violation(span=key.span, message=message)
 
 
 def _schemes(tool: Tool) -> Iterator[str]:
@@ -139,18 +138,18 @@ def unknown_triggers(model: Model) -> Iterator[Violation]:
     workflow = model.workflow
     fields = workflow.inputs.fields if workflow.inputs else ()
     known = tuple(field.name.value for field in fields)
-    for kind, given in _trigger_inputs(workflow.triggers):
+    for given in _trigger_inputs(workflow.triggers):
         for key, _ in given.entries:
             name = str(key.value)
             if name not in known:
                 message = f"no input is named {name!r}{nearest(name, known)}"
-                yield Violation(span=key.span, message=message, path=f"/triggers/{kind}/inputs")
+                yield Violation(span=key.span, message=message)
 
 
-def _trigger_inputs(triggers: Node | None) -> Iterator[tuple[str, MappingNode]]:
+def _trigger_inputs(triggers: Node | None) -> Iterator[MappingNode]:
     if not isinstance(triggers, MappingNode):
         return
-    for kind, trigger in triggers.entries:
+    for _, trigger in triggers.entries:
         inputs = trigger.get("inputs") if isinstance(trigger, MappingNode) else None
         if isinstance(inputs, MappingNode):
-            yield str(kind.value), inputs
+            yield inputs

@@ -15,12 +15,11 @@ from dagflow.core.workflow import Step, Workflow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A step with its static path, the block it stands in and its JSON Pointer."""
+    """A step with its static path and the block it stands in."""
 
     step: Step
     path: str
     block: str
-    pointer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,8 @@ Grounds = Mapping[str, Ground]
 def grounds_of(workflow: Workflow) -> Grounds:
     """Return every block by path: the top, the composites' in the order of the file, `finally`."""
     found: dict[str, Ground] = {}
-    _walk(found, workflow.steps, _Frame("", "steps", None, "/steps", None))
-    _walk(found, workflow.finally_, _Frame("finally", "finally", None, "/finally", None))
+    _walk(found, workflow.steps, _Frame("", "steps", None, None))
+    _walk(found, workflow.finally_, _Frame("finally", "finally", None, None))
     return found
 
 
@@ -53,14 +52,13 @@ class _Frame:
     path: str
     kind: BlockKind
     parent: str | None
-    pointer: str
     composite: Site | None
 
     def site(self, step: Step) -> Site:
         name = step.name.value
         nested = self.kind in {"foreach", "repeat"}
         path = f"{self.path}.{name}" if nested else name
-        return Site(step=step, path=path, block=self.path, pointer=f"{self.pointer}/{name}")
+        return Site(step=step, path=path, block=self.path)
 
 
 def _walk(found: dict[str, Ground], steps: tuple[Step, ...], frame: _Frame) -> None:
@@ -76,8 +74,7 @@ def _walk(found: dict[str, Ground], steps: tuple[Step, ...], frame: _Frame) -> N
         body = site.step.body
         if isinstance(body, Foreach | Repeat):
             kind: BlockKind = "foreach" if isinstance(body, Foreach) else "repeat"
-            pointer = f"{site.pointer}/{kind}/steps"
-            _walk(found, body.steps, _Frame(site.path, kind, frame.path, pointer, site))
+            _walk(found, body.steps, _Frame(site.path, kind, frame.path, site))
 
 
 def around(grounds: Grounds, block: str) -> Iterator[Ground]:
@@ -122,14 +119,6 @@ def _is_in_finally(grounds: Grounds, block: str) -> bool:
 def everywhere(grounds: Grounds, name: str) -> tuple[Site, ...]:
     """Return every step of that name, in any block."""
     return tuple(g.sites[name] for g in grounds.values() if name in g.sites)
-
-
-def nearest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
-    """Return "; did you mean 'x'?" for the nearest known name, or ""."""
-    from difflib import get_close_matches  # a file without mistakes needs none
-
-    close = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def child_key(body: object) -> str:

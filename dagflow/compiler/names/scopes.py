@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from dagflow.compiler.names.mentions import Mention
-from dagflow.compiler.names.resolve import Grounds, Site, Views, around, everywhere, nearest
+from dagflow.compiler.names.resolve import Grounds, Site, Views, around, everywhere
 from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
 from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.values import JsonObject, Schema
+from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 
 RUN: Final[Mapping[str, Schema]] = {"id": TEXT, "started_at": INSTANT, "attempt": INTEGER}

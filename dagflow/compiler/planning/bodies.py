@@ -10,7 +10,7 @@ from dagflow.compiler.defaults import MAX_TOKENS, TEMPERATURE, seconds
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.names.scopes import item_names
-from dagflow.compiler.types.composites import sink_of
+from dagflow.compiler.types.composites import collected
 from dagflow.compiler.types.credentials import rendered
 from dagflow.core.plan import Expression, Keyed, Listed, Literal_, Value
 from dagflow.core.records import dataclass
@@ -122,7 +122,7 @@ def _foreach(model: Model, facts: StepFacts) -> Lowered:
             "concurrency": _value(body.concurrency, 1),
             "max_items": body.max_items.value,
             "tolerate": _value(body.tolerate, 0),
-            "collect_step": _collected(model, facts),
+            "collect_step": collected(facts, model.blocks[facts.path].steps),
         },
         expressions=_named(facts, "items", "collect"),
     )
@@ -134,16 +134,10 @@ def _repeat(model: Model, facts: StepFacts) -> Lowered:
         body={
             "max": body.max.value,
             "on_max": _value(body.on_max, "fail"),
-            "collect_step": _collected(model, facts),
+            "collect_step": collected(facts, model.blocks[facts.path].steps),
         },
         expressions=_named(facts, "until", "collect"),
     )
-
-
-def _collected(model: Model, facts: StepFacts) -> str | None:
-    if facts.step.body.collect is not None:
-        return None
-    return sink_of(model.blocks[facts.path].steps)
 
 
 def _named(facts: StepFacts, *names: str) -> Mapping[str, Expression]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import ceil
+from typing import TypeVar
 
-from dagflow.compiler.defaults import MAX_TOKENS, retry_of, seconds, timeout_of, worst_seconds
+from dagflow.compiler.defaults import (
+    MAX_TOKENS,
+    cleanup_of,
+    retry_of,
+    seconds,
+    timeout_of,
+    worst_seconds,
+)
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import inside_out
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.model import TOPS, Model, StepFacts
+from dagflow.compiler.planning.musts import fastest, pauses_the_clock
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.core.findings import Bounds
 from dagflow.core.records import dataclass
@@ -22,46 +31,40 @@ from dagflow.core.steps.llm import Llm
 from dagflow.core.steps.repeat import Repeat
 from dagflow.core.steps.wait import Wait
 
+N = TypeVar("N", int, float)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cost:
-    """What one execution of a step, with all inside it, can come to; None is no bound.
+    """What a step, with all inside it and what undoes it, can come to; None is no bound.
 
-    `surely` tells that nothing in the step itself lets a successful run do without it.
+    `worst` is the time of the step itself, `undo` that of the compensations, one after another.
     """
 
     steps: int | None = 1
     tokens: int | None = 0
     tool_calls: int | None = 0
-    best: float = 0.0
     worst: float | None = 0.0
-    surely: bool = True
+    undo: float | None = 0.0
 
 
 def bounds(model: Model, pruned: Pruned) -> Bounds:
-    """Return the bounds of a whole run, its `finally` included; a run's deadline cuts its time."""
+    """Return the bounds of a whole run, compensations and `finally` too; deadlines cut its time."""
     costs: dict[str, _Cost] = {}
     for path in inside_out(pruned.graphs.blocks):
         for step in pruned.graphs.blocks[path].steps:
             costs[step] = _cost(model, pruned, pruned.graphs.facts[step], costs)
-    tops = [pruned.graphs.blocks[path] for path in ("", "finally") if path in pruned.graphs.blocks]
+    tops = [pruned.graphs.blocks[path] for path in TOPS if path in pruned.graphs.blocks]
     steps = [costs[step] for block in tops for step in block.steps]
     ways = [_longest(block, costs) for block in tops]
-    deadline, cleanup = seconds(model.workflow.deadline), _cleanup(model)
     return Bounds(
         steps=_sum(cost.steps for cost in steps),
         tokens=_least(_sum(cost.tokens for cost in steps), _budget(model, "tokens")),
         tool_calls=_least(_sum(cost.tool_calls for cost in steps), _budget(model, "tool_calls")),
-        time_best=round(sum(way.best for way in ways), 6),
-        time_worst=_worst(ways, deadline, cleanup),
+        time_best=round(sum(fastest(pruned.graphs, block.path) for block in tops), 6),
+        time_worst=_worst(model, pruned, ways, [cost.undo for cost in steps]),
         critical_path=tuple(step for way in ways for step in way.steps),
     )
-
-
-def _cleanup(model: Model) -> float:
-    cleanup = model.workflow.cleanup
-    bound = seconds(cleanup.deadline) if cleanup else None
-    return 60.0 if bound is None else bound
 
 
 def _budget(model: Model, name: str) -> int | None:
@@ -69,27 +72,33 @@ def _budget(model: Model, name: str) -> int | None:
     return value.value if value else None
 
 
-def _worst(ways: list[_Way], deadline: float | None, cleanup: float) -> float | None:
-    limits = (deadline, cleanup)
-    each = [_earliest(way.worst, limit) for way, limit in zip(ways, limits, strict=False)]
-    total = _sum_time(each)
+def _worst(
+    model: Model, pruned: Pruned, ways: list[_Way], undo: list[float | None]
+) -> float | None:
+    """Return the longest time: to the deadline, and after it to that of the clean-up."""
+    main, *final = (way.worst for way in ways)
+    clean = _least(_sum((*undo, *final)), cleanup_of(model.workflow))
+    total = _sum((_least(main, _deadline(model, pruned)), clean))
     return None if total is None else round(total, 6)
+
+
+def _deadline(model: Model, pruned: Pruned) -> float | None:
+    """Return the run's deadline, None where it may stand still for as long as a step waits."""
+    stops = any(pauses_the_clock(facts) for facts in pruned.graphs.facts.values())
+    return None if stops else seconds(model.workflow.deadline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
-    """The longest way through a block, and the times of the fastest and slowest run of it."""
+    """The longest way through a block, and the time of the slowest run of it."""
 
-    best: float
     worst: float | None
     steps: tuple[str, ...]
 
 
 def _longest(block: BlockGraph, costs: Mapping[str, _Cost]) -> _Way:
     """Find the longest way by worst time, then by the number of steps on it."""
-    before: dict[str, list[str]] = {step: [] for step in block.steps}
-    for source, target in block.pairs():
-        before[target].append(source)
+    before = block.before()
     weight: dict[str, tuple[float, int]] = {}
     came: dict[str, str | None] = {}
     for step in block.order:
@@ -101,7 +110,6 @@ def _longest(block: BlockGraph, costs: Mapping[str, _Cost]) -> _Way:
     last = max(block.order, key=weight.__getitem__, default=None)
     worst_time = weight[last][0] if last else 0.0
     return _Way(
-        best=0.0 if last is None else _fastest(block, costs, before),
         worst=None if worst_time == float("inf") else worst_time,
         steps=_back(last, came),
     )
@@ -115,42 +123,28 @@ def _back(last: str | None, came: Mapping[str, str | None]) -> tuple[str, ...]:
     return tuple(reversed(steps))
 
 
-def _fastest(
-    block: BlockGraph, costs: Mapping[str, _Cost], before: Mapping[str, list[str]]
-) -> float:
-    """Return the time that no run that succeeds beats: over the steps that run in each of them."""
-    ends: dict[str, float] = {}
-    for step in block.order:
-        if costs[step].surely and _follows(block, step, ends):
-            ends[step] = costs[step].best + max(
-                (ends[s] for s in before[step] if s in ends), default=0.0
-            )
-    return max(ends.values(), default=0.0)
-
-
-def _follows(block: BlockGraph, step: str, sure: Mapping[str, float]) -> bool:
-    """Tell whether a step runs wherever all those steps have succeeded."""
-    edges = block.incoming.get(step, ())
-    if edges and block.join(step).mode != "all":
-        return False
-    if any(edge.source not in sure or not {"success", "done"} & set(edge.on) for edge in edges):
-        return False
-    return all(need in sure for need in block.needs(step))
-
-
 def _cost(model: Model, pruned: Pruned, facts: StepFacts, costs: Mapping[str, _Cost]) -> _Cost:
     one = _once(model, pruned, facts, costs)
     retry = retry_of(facts.step, model.workflow)
     attempts = retry.attempts
-    bound = _earliest(one.worst, timeout_of(facts.step, model.workflow))
+    bound = _least(one.worst, timeout_of(facts.step, model.workflow))
     worst = None if bound is None else worst_seconds(retry, bound)
-    return _Cost(
+    cost = _Cost(
         steps=one.steps if one.steps is None else 1 + (one.steps - 1) * attempts,
         tokens=_times(one.tokens, attempts),
         tool_calls=_times(one.tool_calls, attempts),
-        best=one.best,
-        surely=facts.step.when is None and not facts.step.on_error,
-        worst=_earliest(worst, seconds(facts.step.deadline)),
+        worst=_least(worst, seconds(facts.step.deadline)),
+        undo=one.undo,
+    )
+    if facts.compensate is None:
+        return cost
+    undo = _cost(model, pruned, facts.compensate, costs)
+    return _Cost(
+        steps=_sum((cost.steps, undo.steps)),
+        tokens=_sum((cost.tokens, undo.tokens)),
+        tool_calls=_sum((cost.tool_calls, undo.tool_calls)),
+        worst=cost.worst,
+        undo=_sum((cost.undo, undo.worst)),
     )
 
 
@@ -163,9 +157,9 @@ def _once(model: Model, pruned: Pruned, facts: StepFacts, costs: Mapping[str, _C
     if isinstance(body, Wait):
         fixed = seconds(body.for_)
         limit = fixed if fixed is not None else seconds(body.expires)
-        return _Cost(best=fixed or 0.0, worst=_earliest(limit, timeout))
+        return _Cost(worst=_least(limit, timeout))
     if isinstance(body, Approve):
-        return _Cost(worst=_earliest(seconds(body.expires), timeout))
+        return _Cost(worst=_least(seconds(body.expires), timeout))
     if isinstance(body, Llm):
         tokens = body.max_tokens.value if body.max_tokens else MAX_TOKENS
         return _Cost(tokens=tokens, worst=timeout)
@@ -180,49 +174,36 @@ def _composite(
     block: BlockGraph | None, body: Foreach | Repeat, costs: Mapping[str, _Cost]
 ) -> _Cost:
     inner = [costs[step] for step in block.steps] if block else []
-    way = _longest(block, costs) if block else _Way(best=0.0, worst=0.0, steps=())
+    way = _longest(block, costs) if block else _Way(worst=0.0, steps=())
     if isinstance(body, Foreach):
         rounds = body.max_items.value
         waves = ceil(rounds / (body.concurrency.value if body.concurrency else 1))
-        best = 0.0
     else:
         rounds = waves = body.max.value
-        best = way.best
     count = _times(_sum(cost.steps for cost in inner), rounds)
     return _Cost(
         steps=None if count is None else count + 1,
         tokens=_times(_sum(cost.tokens for cost in inner), rounds),
         tool_calls=_times(_sum(cost.tool_calls for cost in inner), rounds),
-        best=best,
-        worst=None if way.worst is None else way.worst * waves,
+        worst=_times(way.worst, waves),
+        undo=_times(_sum(cost.undo for cost in inner), rounds),
     )
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
-    total = 0
-    for count in counts:
-        if count is None:
+def _sum(amounts: Iterable[N | None]) -> N | None:
+    """Return the sum, None where one of them has no bound."""
+    total: N = 0
+    for amount in amounts:
+        if amount is None:
             return None
-        total += count
+        total += amount
     return total
 
 
-def _sum_time(times: Iterable[float | None]) -> float | None:
-    total = 0.0
-    for time in times:
-        if time is None:
-            return None
-        total += time
-    return total
+def _times(amount: N | None, factor: int) -> N | None:
+    return None if amount is None else amount * factor
 
 
-def _times(count: int | None, factor: int) -> int | None:
-    return None if count is None else count * factor
-
-
-def _least(one: int | None, two: int | None) -> int | None:
-    return one if two is None else two if one is None else min(one, two)
-
-
-def _earliest(one: float | None, two: float | None) -> float | None:
+def _least(one: N | None, two: N | None) -> N | None:
+    """Return the smaller bound, of those that are one."""
     return one if two is None else two if one is None else min(one, two)

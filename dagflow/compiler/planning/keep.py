@@ -7,10 +7,10 @@ from dataclasses import field
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import Edge
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.proofs.reach import Cause, CauseKind, Reach
 from dagflow.compiler.proofs.total import is_total
-from dagflow.compiler.types.composites import sink_of
+from dagflow.compiler.types.composites import collected
 from dagflow.core.findings import Removal
 from dagflow.core.records import dataclass
 
@@ -95,9 +95,9 @@ def _readers(model: Model, graphs: Graphs) -> dict[str, tuple[str | None, ...]]:
     for read in model.output_reads:
         found.setdefault(read.step, {})[None] = None
     for path, block in model.blocks.items():
-        composite = graphs.facts.get(path)
-        if composite is not None and block.parent is not None and not composite.step.body.collect:
-            found.setdefault(sink_of(block.steps) or "", {})[path] = None
+        if path not in TOPS:
+            sink = collected(graphs.facts[path], block.steps)
+            found.setdefault(sink or "", {})[path] = None
     return {step: tuple(readers) for step, readers in found.items()}
 
 
@@ -162,7 +162,7 @@ def _add_unnoticed(choice: _Choice, model: Model) -> None:
         staying = sum(step not in choice.leaving for step in block.steps)
         for step in block.steps:
             facts = choice.graphs.facts[step]
-            if staying == 1 and path in {"", "finally"}:
+            if staying == 1 and path in TOPS:
                 break
             if step not in choice.leaving and _is_unnoticed(choice, block, facts, model):
                 reason = "nobody reads it, and it is pure and can't fail"
@@ -185,7 +185,7 @@ def _with_inner(leaving: Mapping[str, Removal], graphs: Graphs) -> dict[str, Rem
     found: dict[str, Removal] = {}
     for block in graphs.blocks.values():
         for step in block.steps:
-            if block.path in found and block.path not in {"", "finally"}:
+            if block.path in found and block.path not in TOPS:
                 reason = f"the step around it, {block.path!r}, was removed"
                 found[step] = Removal("step", step, reason, found[block.path].code)
             elif step in leaving:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from dagflow.compiler.defaults import limits_of, retry_of, seconds, timeout_of
+from dagflow.compiler.defaults import cleanup_of, limits_of, retry_of, seconds, timeout_of
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
@@ -33,7 +33,6 @@ from dagflow.core.workflow import Handler, Workflow
 
 PRIORITY = 5
 QUEUE = "default"
-CLEANUP_SECONDS = 60.0
 
 
 def lower(
@@ -58,7 +57,7 @@ def lower(
             deadline=seconds(workflow.deadline),
             budget=_budget(workflow),
             on_failure=_on_failure(workflow),
-            cleanup_deadline=_cleanup(workflow),
+            cleanup_deadline=cleanup_of(workflow),
             tools=dict(_tools(model, pruned)),
             models=dict(_models(model, pruned)),
             secrets=tuple(secret.value for secret in workflow.secrets),
@@ -85,11 +84,6 @@ def _budget(workflow: Workflow) -> BudgetLimits:
 
 def _on_failure(workflow: Workflow) -> Any:
     return workflow.on_failure.value if workflow.on_failure else "continue"
-
-
-def _cleanup(workflow: Workflow) -> float:
-    bound = seconds(workflow.cleanup.deadline) if workflow.cleanup else None
-    return CLEANUP_SECONDS if bound is None else bound
 
 
 def _kept(model: Model, pruned: Pruned) -> Iterator[StepFacts]:

@@ -11,8 +11,8 @@ from typing import Final
 
 from dagflow.compiler.defaults import retry_of, timeout_of
 from dagflow.compiler.graph.build import BlockGraph
-from dagflow.compiler.graph.edges import TOPS, inside_out
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.graph.edges import inside_out
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.conditions import (
     ALWAYS,
     cannot_start,
@@ -30,6 +30,7 @@ from dagflow.core.states import MOVES, STATES
 from dagflow.core.steps import KINDS
 from dagflow.core.steps.approve import Approve
 from dagflow.core.steps.wait import Wait
+from dagflow.expr.lexer import tidy
 
 GUARD_HAS_NO_VALUE: Final = 'error.class == "guard"'
 TIME_IS_UP: Final = 'error.class == "timeout"'
@@ -68,7 +69,7 @@ class _Nature:
     def when(self) -> str:
         """Return the guard, "true" where there is none or it is always true."""
         guard = self.facts.step.when
-        return ALWAYS if guard is None or self.folded else " ".join(guard.value.split())
+        return ALWAYS if guard is None or self.folded else tidy(guard.value)
 
     @property
     def start(self) -> str:

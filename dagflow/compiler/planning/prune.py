@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import Edge, branch_targets, sibling
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.keep import leaving, stops_at_once
 from dagflow.compiler.planning.redundant import redundant
 from dagflow.compiler.proofs.guards import constant, live_branches
@@ -74,7 +74,7 @@ def prune(model: Model, graphs: Graphs, reach: Reach, *, enabled: bool = True) -
 
 def _inside(block: str, gone: Iterable[str]) -> bool:
     """Tell whether a block stands in a step that is gone."""
-    return block not in {"", "finally"} and block in gone
+    return block not in TOPS and block in gone
 
 
 def _block(

@@ -15,8 +15,8 @@ from operator import and_, or_
 from typing import Final, Literal, TypeAlias
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
-from dagflow.compiler.graph.edges import LATER, TOPS, Edge, wait_text
-from dagflow.compiler.model import Model, Read, StepFacts
+from dagflow.compiler.graph.edges import LATER, Edge, wait_text
+from dagflow.compiler.model import TOPS, Model, Read, StepFacts
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, at_least
 from dagflow.compiler.proofs.reach import BlockReach, Reach, needed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dagflow.compiler.graph.edges import TOPS, sibling
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.graph.edges import sibling
+from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.core.values import Schema
 
 

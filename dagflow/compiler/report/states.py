@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from dagflow.compiler.report.dot import quoted as dot_quoted
 from dagflow.compiler.report.mermaid import quoted
@@ -14,6 +13,7 @@ from dagflow.core.plan import Constraint, Plan
 from dagflow.core.records import dataclass
 from dagflow.core.states import STATES
 from dagflow.core.values import JsonObject, JsonValue
+from dagflow.core.words import nearest
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN, _LINE = 206.0, 36.0, 70.0, 26.0, 24.0, 20.0
 
@@ -41,10 +41,8 @@ def view_of(plan: Plan, step: str) -> StatesView:
     if moves:
         return StatesView(step=step, moves=moves)
     known = dict.fromkeys(move.step for move in plan.constraints)
-    near = get_close_matches(step, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     remedy = f"steps are {', '.join(known)}" if known else "the plan has no steps"
-    raise NotFoundError(f"the plan has no step {step!r}{hint}", remedy=remedy)
+    raise NotFoundError(f"the plan has no step {step!r}{nearest(step, known)}", remedy=remedy)
 
 
 def as_text(view: StatesView) -> str:

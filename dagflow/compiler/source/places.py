@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from dagflow.compiler.source.spelling import MisspeltError, Piece, spell
-from dagflow.core.node import Node, Scalar, Sequence
+from dagflow.core.node import Mapping, Node, Scalar, Sequence
+from dagflow.core.pointers import under
 from dagflow.core.source import At, Source, Span
 
 
@@ -56,6 +57,35 @@ def _place(node: Scalar, raw_offset: int) -> tuple[int, int]:
     if not lines:
         return node.span.line, node.span.column + raw_offset
     return node.span.line + lines, raw_offset - before.rfind("\n")
+
+
+def pointer_to(root: Node, span: Span) -> str:
+    """Return the JSON Pointer of the innermost part that holds the beginning of the span.
+
+    A key belongs to the part that it names. What stands between two parts is in the one around.
+    """
+    pointer, node = "", root
+    while (found := _part_at(node, (span.line, span.column))) is not None:
+        key, node = found
+        pointer = under(pointer, key)
+    return pointer
+
+
+def _part_at(node: Node, at: tuple[int, int]) -> tuple[object, Node] | None:
+    """Return the key and the value of the part of a collection that the place is in."""
+    for key, begin, value in _parts(node):
+        # an alias stands for a value that ends before its key
+        ends = ((span.end_line, span.end_column) for span in (begin, value.span))
+        if (begin.line, begin.column) <= at <= max(ends):
+            return key, value
+    return None
+
+
+def _parts(node: Node) -> Iterator[tuple[object, Span, Node]]:
+    if isinstance(node, Mapping):
+        yield from ((key.value, key.span, value) for key, value in node.entries)
+    if isinstance(node, Sequence):
+        yield from ((index, item.span, item) for index, item in enumerate(node.items))
 
 
 class Places:

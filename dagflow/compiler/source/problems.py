@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dagflow.core.findings import Finding, Fix, Related, Severity
 from dagflow.core.source import Span
+from dagflow.core.words import listed as joined
 
 STRICT = "DF001"
 SHAPE = "DF002"
@@ -63,23 +64,6 @@ def _prefixes(pointer: str) -> list[str]:
     return [pointer, *(pointer[:end] for end in ends)]
 
 
-def nearest(word: str, known: Sequence[str]) -> str | None:
-    """Return the one of `known` that `word` was probably meant to be."""
-    from difflib import get_close_matches  # a file without mistakes needs none
-
-    folded = {name.casefold(): name for name in known}
-    found = get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
-
-
 def listed(words: Sequence[str], joint: str = "or") -> str:
     """Write words as people list them: `a`, `b` or `c`."""
-    quoted = [f"`{word}`" for word in words]
-    if len(quoted) < 2:  # noqa: PLR2004
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}"
-
-
-def under(pointer: str, key: object) -> str:
-    """Return the JSON Pointer of `key` below `pointer`."""
-    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+    return joined((f"`{word}`" for word in words), last=joint, limit=None)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from dagflow.compiler.source.problems import listed, nearest
+from dagflow.compiler.source.problems import listed
 from dagflow.compiler.source.spot import BAD, Bad, Level, Spot
 from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping, Node, Scalar
 from dagflow.core.shape import AnyOf, ListOf, MapOf, Record, Shape, Slot, slots
+from dagflow.core.words import closest
 
 Read = Callable[[Shape, Node, Spot], Any]
 Entries = dict[str, tuple[Scalar, Node]]
@@ -108,7 +109,7 @@ def unknown_key(
         beside = f"beside `{spot.label}`" if outer is spot.above[-1] else f"in {outer.label}"
         at.bad(f"{said}; it belongs further out, {beside}", key.span)
         return None
-    meant = nearest(text, sorted(keys))
+    meant = closest(text, sorted(keys))
     if meant is None:
         at.bad(said, key.span, spot.doc or f"keys here: {listed(sorted(keys), 'and')}")
         return None

@@ -7,14 +7,16 @@ from typing import Any, Final
 
 from dagflow.compiler.source.keywords import DATA, DIALECT, KEYWORDS, MAP, REFUSED, subschemas
 from dagflow.compiler.source.names import Twins, name_of
-from dagflow.compiler.source.problems import listed, nearest
+from dagflow.compiler.source.problems import listed
 from dagflow.compiler.source.simple import is_simple
 from dagflow.compiler.source.spot import BAD, Bad, Spot
 from dagflow.compiler.source.wording import found
 from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, plain
+from dagflow.core.pointers import under
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
+from dagflow.core.words import closest
 from dagflow.core.workflow import Declared, FieldDecl, SchemaText
 from dagflow.expr.validators import Validator, compiled, is_linear
 
@@ -39,8 +41,9 @@ def schema_of(declared: Declared) -> Schema:
         return declared.whole.schema
     properties: JsonObject = {}
     for field in declared.fields:
-        pointer = field.name.value.replace("~", "~0").replace("/", "~1")
-        properties[field.name.value] = _moved(field.type.schema, f"#/properties/{pointer}")
+        properties[field.name.value] = _moved(
+            field.type.schema, under("#/properties", field.name.value)
+        )
     return {
         "type": "object",
         "properties": properties,
@@ -158,7 +161,7 @@ def _word(node: Scalar, spot: Spot) -> SchemaText | Bad:
     if word in WORDS:
         schema: JsonObject = {"type": WORDS[word]}
         return SchemaText(schema, text.endswith("?"), node, node.span)
-    hint = FOREIGN.get(word.lower()) or nearest(word, sorted(WORDS)) or ""
+    hint = FOREIGN.get(word.lower()) or closest(word, sorted(WORDS)) or ""
     mark = "?" if text.endswith("?") else ""
     suffix = f"; did you mean `{hint}{mark}`?" if hint else ""
     fixes = (Fix(f"write `{hint}{mark}`", (Edit(node.span, hint + mark),)),) if hint else ()
@@ -193,7 +196,7 @@ def _deeper(spot: Spot, path: tuple[object, ...], span: Span) -> Spot:
 
 
 def _unknown_keyword(key: Scalar, at: Spot) -> None:
-    hint = nearest(at.label, sorted(KEYWORDS))
+    hint = closest(at.label, sorted(KEYWORDS))
     suffix = f"; did you mean `{hint}`?" if hint else ""
     fixes = (Fix(f"write `{hint}`", (Edit(key.span, hint),)),) if hint else ()
     remedy = "fields of an object stand under `properties` in a JSON Schema"
@@ -232,7 +235,7 @@ def _meta_error(error: Any, path: tuple[object, ...], node: Mapping, spot: Spot)
     place, at = _walk(node, path, spot)
     if path and path[-1] == "type" and isinstance(place, Scalar):
         word = str(place.value)
-        hint = WORDS.get(word) or FOREIGN.get(word) or nearest(word, sorted(set(WORDS.values())))
+        hint = WORDS.get(word) or FOREIGN.get(word) or closest(word, sorted(set(WORDS.values())))
         hint = WORDS.get(hint or "", "")
         suffix = f"; did you mean `{hint}`?" if hint else ""
         fixes = (Fix(f"write `{hint}`", (Edit(place.span, hint),)),) if hint else ()

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dagflow.compiler.source import units
 from dagflow.compiler.source.names import Twins, name_of
-from dagflow.compiler.source.problems import listed, nearest
+from dagflow.compiler.source.problems import listed
 from dagflow.compiler.source.records import read_record
 from dagflow.compiler.source.schemas import read_fields, read_schema
 from dagflow.compiler.source.spot import BAD, Bad, Spot
@@ -39,6 +39,7 @@ from dagflow.core.shape import (
     Template,
 )
 from dagflow.core.source import At, Span
+from dagflow.core.words import closest
 
 MAX_EXPRESSION: Final = 4096
 BOOLEAN_WORDS: Final = {
@@ -100,7 +101,7 @@ def _choice(shape: Choice, node: Node, spot: Spot) -> At[str] | Bad:
         return At(text, node.span)
     if not isinstance(text, str):
         return wrong(shape, node, spot)
-    hint = nearest(text, shape.values)
+    hint = closest(text, shape.values)
     suffix = f"; did you mean `{hint}`?" if hint else ""
     return spot.bad(
         f"`{spot.label}` can't be `{text}`{suffix}",

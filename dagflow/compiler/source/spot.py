@@ -7,9 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field
 from typing import Final, NamedTuple
 
-from dagflow.compiler.source.problems import SHAPE, STRICT, Problems, under
+from dagflow.compiler.source.problems import SHAPE, STRICT, Problems
 from dagflow.core.findings import Fix, Related
 from dagflow.core.node import Node
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.workflow import Step

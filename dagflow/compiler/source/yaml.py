@@ -31,13 +31,14 @@ from dagflow.compiler.source.gaps import (
     stranger,
 )
 from dagflow.compiler.source.keys import is_merge, key_trouble
-from dagflow.compiler.source.problems import STRICT, Problems, under
+from dagflow.compiler.source.problems import STRICT, Problems
 from dagflow.compiler.source.resolver import CORE, RefusedScalarError, resolve, shown, tagged
 from dagflow.compiler.source.spelling import MisspeltError, is_plain_literal, spell
 from dagflow.compiler.source.syntax import complaint, single
 from dagflow.compiler.source.text import prepare
 from dagflow.core.findings import Finding, Related
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, Style
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.values import MAX_DEPTH
@@ -139,10 +140,10 @@ class _Composer:
         node: Node
         if type(event) is SequenceStartEvent:
             items = tuple(self._items(depth + 1))
-            node = Sequence(items, self._stretch(line, column, items[-1:], flow=flow))
+            node = Sequence(items, self._stretch(line, column, items, flow=flow))
         else:
             entries = tuple(self._entries(depth + 1))
-            last = tuple(value for _, value in entries[-1:])
+            last = entries[-1] if entries else ()
             node = Mapping(entries, self._stretch(line, column, last, flow=flow))
         return node
 
@@ -326,13 +327,13 @@ class _Composer:
         line, column = line_and_column(self._text, offset)
         return Span(line, column, line, column + 1, self._file)
 
-    def _stretch(self, line: int, column: int, last: tuple[Node, ...], *, flow: bool) -> Span:
+    def _stretch(self, line: int, column: int, parts: tuple[Node, ...], *, flow: bool) -> Span:
         """Return the span of a collection: to its bracket, or to the end of its last part."""
         end = (line, column)
         if flow:
             end = self._close_at
-        elif last:  # an alias ends where its anchor does, before the collection begins
-            end = max(end, (last[0].span.end_line, last[0].span.end_column))
+        else:  # an alias ends where its anchor does, before the collection may begin
+            end = max([end, *((part.span.end_line, part.span.end_column) for part in parts)])
         return Span(line, column, end[0], end[1], self._file)
 
     # findings

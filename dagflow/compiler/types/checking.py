@@ -8,7 +8,7 @@ from typing import Final
 
 from dagflow.compiler.model import Fault, Read, Typed
 from dagflow.compiler.names.mentions import Mention, mentions
-from dagflow.compiler.names.resolve import Grounds, Site, nearest
+from dagflow.compiler.names.resolve import Grounds, Site
 from dagflow.compiler.names.scopes import Sight, name_trouble
 from dagflow.compiler.names.slots import Form
 from dagflow.compiler.outputs import TEXT, closed
@@ -21,6 +21,7 @@ from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Lite
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue, Schema
+from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 from dagflow.expr import Checked, Problem, Scope, Segment, check, parse_template, step_view
 
@@ -46,12 +47,11 @@ class Desk:
 
 @dataclass(slots=True, kw_only=True)
 class Spot:
-    """Where one checked thing stands: the step it belongs to, its pointer and its sight."""
+    """Where one checked thing stands: the step it belongs to, and its sight."""
 
     desk: Desk
     sight: Sight
     step: str
-    pointer: str
     where: str
     reads: list[Read] = field(default_factory=list)
 
@@ -68,7 +68,6 @@ class Spot:
             span=span,
             message=message,
             step=self.step,
-            pointer=self.pointer,
             help=help_,
         )
 

@@ -30,7 +30,11 @@ def followers(step: Step) -> Iterator[str]:
 
 
 def sinks_of(steps: Sequence[StepFacts]) -> tuple[str, ...]:
-    """Return the paths of the steps of a block that no other step of it waits for or reads."""
+    """Return the paths of the last steps of a block.
+
+    They lead to no other step of it: none waits for them or reads them, itself or from inside,
+    and they send control to none. The facts must hold the reads of composites' inner steps.
+    """
     names = {facts.name: facts.path for facts in steps}
     before: set[str] = set()
     for facts in steps:
@@ -41,9 +45,14 @@ def sinks_of(steps: Sequence[StepFacts]) -> tuple[str, ...]:
     return tuple(path for path in names.values() if path not in before)
 
 
-def sink_of(steps: Sequence[StepFacts]) -> str | None:
-    """Return the path of the only sink of a block, None when there are several."""
-    sinks = sinks_of(steps)
+def collected(composite: StepFacts, inner: Sequence[StepFacts]) -> str | None:
+    """Return the path of the inner step whose output is what one frame of a composite gives.
+
+    None where `collect` says what that is, or there are several last steps.
+    """
+    if composite.step.body.collect is not None:
+        return None
+    sinks = sinks_of(inner)
     return sinks[0] if len(sinks) == 1 else None
 
 
@@ -63,7 +72,7 @@ def _entry(composite: StepFacts, inner: Sequence[StepFacts]) -> Schema:
     if composite.step.body.collect is not None:
         checked = composite.expressions.get("collect")
         return checked.result if checked else True
-    sink = sink_of(inner)
+    sink = collected(composite, inner)
     return next((facts.output for facts in inner if facts.path == sink), True)
 
 

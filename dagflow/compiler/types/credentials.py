@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from dagflow.compiler.names.resolve import nearest
 from dagflow.compiler.source.places import place_of
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.source import Source, Span
 from dagflow.core.values import JsonValue
+from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 
 _EXPRESSION: Final = re.compile(r"\$\$\{\{|\$\{\{(.*?)\}\}", re.DOTALL)
@@ -41,14 +41,10 @@ def _replaced(found: re.Match[str]) -> str:
     return reference(secret.group(1)) if secret else "${{"
 
 
-def credentials(workflow: Workflow) -> Iterator[tuple[str, Node]]:
-    """Yield every credential of the workflow with its JSON Pointer."""
-    for name, tool in workflow.tools:
-        if tool.auth is not None:
-            yield f"/tools/{name.value}/auth", tool.auth
-    for name, model in workflow.models:
-        if model.api_key is not None:
-            yield f"/models/{name.value}/api_key", model.api_key
+def credentials(workflow: Workflow) -> Iterator[Node]:
+    """Yield every credential of the workflow."""
+    yield from (tool.auth for _, tool in workflow.tools if tool.auth is not None)
+    yield from (model.api_key for _, model in workflow.models if model.api_key is not None)
 
 
 def secrets_in(node: Node, source: Source) -> Iterator[tuple[str, Span]]:

@@ -55,7 +55,6 @@ def _fault(facts: StepFacts, mismatch: Mismatch) -> Fault:
         span=mismatch.span,
         message=mismatch.message,
         step=facts.path,
-        pointer=facts.pointer,
         help=mismatch.help,
         severity=mismatch.level,
         witness=mismatch.witness,

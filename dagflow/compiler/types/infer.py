@@ -92,9 +92,9 @@ def node_of(typist: Typist, at: At[str]) -> Scalar:
 
 def _model(typist: Typist) -> Model:
     outputs: dict[str, Typed] = {}
-    spot = _spot(typist, _workflow_sight(typist), "", "/outputs", "outputs")
+    spot = _spot(typist, _workflow_sight(typist), "", "outputs")
     for name, node in typist.workflow.outputs:
-        typed = check_template(replace_pointer(spot, f"/outputs/{name.value}"), node)
+        typed = check_template(spot, node)
         if typed is not None:
             outputs[name.value] = typed
     return Model(
@@ -111,18 +111,12 @@ def _model(typist: Typist) -> Model:
     )
 
 
-def replace_pointer(spot: Spot, pointer: str) -> Spot:
-    """Return the same spot at another pointer; reads go to the same list."""
-    spot.pointer = pointer
-    return spot
-
-
 def _concurrency(typist: Typist) -> Typed | None:
     concurrency = typist.workflow.concurrency
     if concurrency is None:
         return None
     sight = Sight(steps={}, extras=_extras(typist, ""))
-    spot = _spot(typist, sight, "", "/concurrency/group", "concurrency")
+    spot = _spot(typist, sight, "", "concurrency")
     return check_template(spot, concurrency.group, "text")
 
 
@@ -162,8 +156,8 @@ def _workflow_sight(typist: Typist) -> Sight:
     return Sight(steps=typist.views[""], extras=_extras(typist, ""))
 
 
-def _spot(typist: Typist, sight: Sight, step: str, pointer: str, where: str) -> Spot:
-    return Spot(desk=typist.desk, sight=sight, step=step, pointer=pointer, where=where)
+def _spot(typist: Typist, sight: Sight, step: str, where: str) -> Spot:
+    return Spot(desk=typist.desk, sight=sight, step=step, where=where)
 
 
 def _extras(typist: Typist, block: str) -> Mapping[str, Schema]:
@@ -203,7 +197,7 @@ def _item(typist: Typist, site: Site) -> Schema:
             extras=_extras(typist, site.block),
             self_path=site.path,
         )
-        spot = Spot(desk=quiet, sight=sight, step=site.path, pointer="", where="items")
+        spot = Spot(desk=quiet, sight=sight, step=site.path, where="items")
         text = site.step.body.items
         got = check_bare(spot, text.value, node_of(typist, text))
         typist.items[site.path] = item_of(got[0].result) if got else True
@@ -253,7 +247,6 @@ def _compensation(typist: Typist, site: Site, sight: Sight) -> StepFacts:
         step=site.step.compensate,
         path=f"{site.path}.compensate",
         block=site.block,
-        pointer=f"{site.pointer}/compensate",
     )
     return _type_body(typist, own, replace(sight.with_step(site), self_path=own.path))
 
@@ -282,7 +275,6 @@ def _type_body(typist: Typist, site: Site, sight: Sight) -> StepFacts:
         step=step,
         path=site.path,
         block=site.block,
-        pointer=site.pointer,
         reads=tuple(body.reads),
         expressions=body.expressions,
         lowered=body.lowered,
@@ -309,7 +301,6 @@ def _report_operation(typist: Typist, site: Site, found: Found) -> None:
             span=body.operation.span,
             message=message,
             step=site.path,
-            pointer=f"{site.pointer}/tool",
             help=help_,
         )
     )
@@ -318,12 +309,10 @@ def _report_operation(typist: Typist, site: Site, found: Found) -> None:
 def _check_bare(typist: Typist, site: Site, sight: Sight, body: _Body) -> None:
     for slot in bare(site.step):
         seen = _inner_sight(typist, site, sight) if slot.inner else sight
-        pointer = f"{site.pointer}/{slot.key.replace('.', '/')}"
         spot = Spot(
             desk=typist.desk,
             sight=seen,
             step=site.path,
-            pointer=pointer,
             where=slot.where,
             reads=body.reads,
         )
@@ -347,7 +336,6 @@ def _check_templates(typist: Typist, site: Site, sight: Sight, body: _Body) -> N
             desk=typist.desk,
             sight=replace(sight, secrets=secrets),
             step=site.path,
-            pointer=f"{site.pointer}/{slot.key.replace('.', '/')}",
             where=slot.where,
             reads=body.reads,
         )
@@ -362,6 +350,6 @@ def _composed(typist: Typist, facts: StepFacts, natural: Schema) -> StepFacts:
         checked = facts.expressions.get("expression")
         return replace(facts, output=checked.result if checked else True)
     if facts.kind in {"foreach", "repeat"} and facts.path in typist.grounds:
-        inner = [typist.facts[site.path] for site in typist.grounds[facts.path].sites.values()]
+        inner = [_whole(typist, site) for site in typist.grounds[facts.path].sites.values()]
         return replace(facts, output=entry_of(facts, inner))
     return replace(facts, output=natural)

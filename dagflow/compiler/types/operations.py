@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dagflow.compiler.names.resolve import nearest
 from dagflow.core.records import dataclass
 from dagflow.core.steps.tool import Tool as ToolStep
 from dagflow.core.tool import Operation, Tool, ToolCatalog
+from dagflow.core.words import nearest
 from dagflow.core.workflow import Step, Workflow
 
 

@@ -30,7 +30,6 @@ def _unnamed(site: Site, grounds: Grounds) -> Iterator[Violation]:
             span=body.as_.span if body.as_ is not None else site.step.name.span,
             message=f"the items of {site.step.name.value!r} and of {taken[name]!r} around it are"
             f" both called {name!r}",
-            path=site.pointer,
             step=site.path,
             help="name one of them with `as`",
         )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from dagflow.compiler.model import Typed
-from dagflow.compiler.names.resolve import nearest
 from dagflow.compiler.types.assignable import assignable
 from dagflow.compiler.types.words import describe
 from dagflow.core.node import Mapping as MappingNode
@@ -14,7 +13,9 @@ from dagflow.core.node import Sequence as SequenceNode
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
+from dagflow.core.words import nearest
 from dagflow.expr import misfit, witness
+from dagflow.expr.types import resolve
 
 _OBJECT_KEYS: Final = frozenset(
     {
@@ -25,7 +26,6 @@ _OBJECT_KEYS: Final = frozenset(
 _LIST_KEYS: Final = frozenset(
     {"type", "items", "minItems", "maxItems", "title", "description", "$defs", "default"}
 )
-_MAX_REFS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def wire(typed: Typed, wanted: Schema, what: str = "") -> Iterator[Mismatch]:
 
 
 def _wire(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mismatch]:
-    wanted = _resolved(wanted, root)
+    wanted, _ = resolve(wanted, root)
     if wanted is True:
         return
     if isinstance(wanted, dict):
@@ -161,30 +161,6 @@ def _subject(what: str) -> str:
 
 def _schema(value: JsonValue) -> Schema:
     return value if isinstance(value, dict | bool) else True
-
-
-def _resolved(wanted: Schema, root: Schema) -> Schema:
-    """Follow local references; an unresolvable one is left for `fits` to judge."""
-    for _ in range(_MAX_REFS):
-        if not isinstance(wanted, dict) or set(wanted) - {"$defs"} != {"$ref"}:
-            return wanted
-        target = _target(str(wanted["$ref"]), root)
-        if target is None:
-            return wanted
-        wanted = target
-    return True
-
-
-def _target(reference: str, root: Schema) -> Schema | None:
-    if not reference.startswith("#/"):
-        return root if reference == "#" else None
-    found: JsonValue = root
-    for part in reference[2:].split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or name not in found:
-            return None
-        found = found[name]
-    return found if isinstance(found, dict | bool) else None
 
 
 def _whole(wanted: Schema, root: Schema) -> Schema:

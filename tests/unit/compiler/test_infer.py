@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from dagflow.compiler.types.composites import collected, sinks_of
 from dagflow.core.values import Schema
 from tests.unit.compiler.sources import facts, modelled, whole, workflow
 
@@ -64,6 +65,36 @@ def test_entry_is_nullable_where_the_inner_step_may_be_skipped(inner: str) -> No
 
     assert isinstance(found, dict)
     assert found["items"] in ({"type": ["integer", "null"]}, {"anyOf": [{"const": 2}, NULL]})
+
+
+def test_sinks_are_the_steps_that_nobody_waits_for() -> None:
+    text = workflow(
+        """
+        a: {transform: "1"}
+        b: {transform: "2", after: a}
+        c: {transform: steps.a.output}
+        d: {switch: [{when: "true", then: c}]}
+        e: {transform: "3", on_error: {goto: f}}
+        f: {transform: "4"}
+        """
+    )
+
+    assert sinks_of(modelled(text).blocks[""].steps) == ("b", "c", "f")
+
+
+def test_a_step_that_is_read_from_inside_a_loop_beside_it_is_not_the_last() -> None:
+    inner = "foreach: {items: '[1]', as: k, max_items: 1, steps: {c: {transform: steps.a.output}}}"
+    text = workflow(
+        f"outer: {{foreach: {{items: '[1, 2]', max_items: 2, steps: "
+        f"{{a: {{transform: item}}, b: {{{inner}}}}}}}}}"
+    )
+
+    found = modelled(text)
+
+    assert collected(facts(found, "outer"), found.blocks["outer"].steps) == "outer.b"
+    output = facts(found, "outer").output
+    assert isinstance(output, dict)
+    assert output["items"] == facts(found, "outer.b").output
 
 
 def test_reads_know_their_producer_their_place_and_whether_they_need_it() -> None:

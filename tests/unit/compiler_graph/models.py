@@ -114,7 +114,6 @@ def _facts(item: Made, prefix: str, block: str, line: int) -> StepFacts:
         step=_step(item, line),
         path=prefix + item.name,
         block=block,
-        pointer=f"/steps/{item.name}",
         reads=tuple(reads),
         lowered=lowered,
         effects=item.effects,  # type: ignore[arg-type]

@@ -144,10 +144,6 @@ def test_step_after_itself_is_a_ring_of_one() -> None:
     assert built(made("a", after=["a"])).rings[0].steps == ("a",)
 
 
-def test_sinks_are_the_steps_nobody_waits_for() -> None:
-    assert built(made("a"), made("b", after=["a"]), made("c", reads=["a"])).sinks() == ("b", "c")
-
-
 def test_chain_of_ten_thousand_steps_takes_under_a_second() -> None:
     steps = [made("s0")]
     steps += [made(f"s{i}", after=[f"s{i - 1}"]) for i in range(1, 10_000)]

@@ -203,3 +203,25 @@ def test_names_that_are_no_words_of_the_expression_language_are_quoted() -> None
     )
 
     assert moves(plan, "b")["pending", "ready"] == 'steps.`my-step`.status == "succeeded"'
+
+
+def test_a_guard_keeps_its_strings_and_loses_its_comments() -> None:
+    made = planned(
+        """
+        inputs: {text: string}
+        steps:
+          first: {transform: '1'}
+          second:
+            after: first
+            when: |
+              inputs.text == "a  b"  // two blanks
+              || inputs.text  ==  "http://c"  // the end
+            transform: '1'
+        """
+    )
+
+    found = moves(made, "second")
+    guard = 'inputs.text == "a  b" || inputs.text == "http://c"'
+    begun = 'steps.first.status == "succeeded"'
+    assert found["pending", "ready"] == f"{begun} && ({guard})"
+    assert found["pending", "skipped(guard)"] == f"{begun} && (!({guard}))"

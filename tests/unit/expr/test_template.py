@@ -3,16 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Literal_
-from dagflow.expr import (
-    CheckedTemplate,
-    ExpressionError,
-    Problem,
-    Segment,
-    check_template,
-    parse_template,
-    render,
-)
-from tests.unit.expr.scopes import SCOPE, VALUES, expression
+from dagflow.expr import ExpressionError, Problem, Segment, parse_template, render
+from tests.unit.expr.scopes import VALUES, expression
 
 
 def split(text: str) -> list[str | tuple[str]]:
@@ -70,63 +62,6 @@ def test_a_segment_knows_its_places() -> None:
     assert text[segment.start : segment.end] == "${{  a.b }}"
 
 
-def checked(text: str) -> CheckedTemplate:
-    found = check_template(text, SCOPE)
-    assert isinstance(found, CheckedTemplate), found
-    return found
-
-
-def test_one_expression_keeps_its_type() -> None:
-    assert checked("${{ inputs.x }}").result == {"type": "integer"}
-    assert checked("${{ inputs.x }}").whole
-
-
-@pytest.mark.parametrize(
-    "text", ["${{ inputs.x }} ", "a ${{ inputs.x }}", "${{ inputs.x }}${{ inputs.x }}"]
-)
-def test_several_parts_are_text(text: str) -> None:
-    assert checked(text).result == {"type": "string"}
-    assert not checked(text).whole
-
-
-def test_text_alone_is_a_constant() -> None:
-    assert checked("$${{ x }}").result == {"const": "${{ x }}"}
-
-
-def test_problems_have_their_places_in_the_template() -> None:
-    text = "a ${{ inputs.flga }} b ${{ steps.my-step }}"
-
-    problems = check_template(text, SCOPE)
-
-    assert isinstance(problems, tuple)
-    assert [text[p.offset : p.offset + p.length] for p in problems] == ["flga", "my-step"]
-    assert [p.fix and text[p.fix[0] : p.fix[0] + p.fix[1]] for p in problems] == ["flga", "my-step"]
-
-
-def test_warnings_have_their_places_in_the_template() -> None:
-    text = "a ${{ 1 / inputs.x }}"
-
-    (warning,) = checked(text).warnings
-
-    assert text[warning.offset :] == "1 / inputs.x }}"
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("a ${{ steps.fetch.output.items }}", "expression-type"),
-        ("a ${{ null }}", "expression-type"),
-        ("a ${{ {'a': 1} }}", "expression-type"),
-        ("a ${{ steps.fetch.output.note }}", "maybe-null"),
-    ],
-)
-def test_what_is_no_text_is_a_problem_in_text(text: str, kind: str) -> None:
-    (problem,) = check_template(text, SCOPE)  # type: ignore[misc]
-
-    assert problem.kind == kind
-    assert problem.offset == text.index("{{") + 3
-
-
 def test_render_keeps_types_and_joins_text() -> None:
     x, price = expression("inputs.x"), expression("steps.fetch.output.price")
     value = Keyed(
@@ -177,18 +112,3 @@ def test_json_writes_anything_into_text() -> None:
     text = expression("json(steps.fetch.output.maybe)")
 
     assert render(Joined(("a ", text)), VALUES) == "a [1,null]"
-
-
-def test_a_checked_template_becomes_what_a_plan_stores() -> None:
-    text = "é ${{ inputs.x }}"
-
-    value = checked(text).value(lambda offset: (7, 3 + offset))
-
-    assert isinstance(value, Joined)
-    (before, stored) = value.parts
-    assert before == "é "
-    assert isinstance(stored, Expression)
-    assert (stored.line, stored.column, stored.reads) == (7, 9, (("inputs", "x"),))
-    assert isinstance(checked("${{ inputs.x }}").value(), Evaluated)
-    assert checked("$${{").value() == Literal_("${{")
-    assert render(value, VALUES) == "é 5"

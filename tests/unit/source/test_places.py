@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagflow.compiler.source.places import Places, place_of, scalars
+from dagflow.compiler.source.places import Places, place_of, pointer_to, scalars
 from dagflow.compiler.source.spelling import MisspeltError, is_plain_literal, spell
 from dagflow.core.node import Mapping, Scalar
-from dagflow.core.source import At, Source
+from dagflow.core.source import At, Source, Span
 
 from .reading import source, tree
 
@@ -160,3 +160,28 @@ def test_a_spelling_of_something_else_is_seen(raw: str, value: str) -> None:
 def test_a_spelling_that_yaml_does_not_allow_is_seen(raw: str) -> None:
     with pytest.raises(MisspeltError):
         spell(raw, "a\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "pointer"),
+    [
+        ("first", "/a/0"),
+        ("key", "/a/1/key"),
+        ("second", "/a/1/key"),
+        ("third", "/a/1/k~1~0"),
+        ("# between", ""),
+        ("inner", "/b/inner"),
+        ("last", "/b/last"),
+        ("fourth", "/c/1"),
+        ("# end", ""),
+    ],
+)
+def test_a_place_has_the_pointer_of_the_innermost_part_around_it(word: str, pointer: str) -> None:
+    text = (
+        "a: &a\n- first\n- &i {key: second, 'k/~': third}\n# between\n"
+        "b:\n  inner: *i\n  last: *i\nc: [*i, fourth, *a]\n# end\n"
+    )
+    before = text[: text.index(word)]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+
+    assert pointer_to(tree(text), Span(line, column, line, column + 1)) == pointer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagflow.compiler.allow import speaks_for
-from dagflow.compiler.names.resolve import nearest
 from dagflow.compiler.rule import Allowance, Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
+from dagflow.core.words import nearest
 
 
 @rule("DF003", "suppression", Severity.WARNING, "report")

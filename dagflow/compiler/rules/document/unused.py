@@ -57,31 +57,31 @@ def _declared(model: Model) -> Iterator[Violation]:
     fields = workflow.inputs.fields if workflow.inputs else ()
     if "input:*" not in model.used:
         names = tuple(field.name for field in fields)
-        yield from _never(model, names, "input", "inputs", "is never read")
+        yield from _never(model, names, "input", "is never read")
     secrets = _secret_names(model)
     spare = tuple(secret for secret in workflow.secrets if secret.value not in secrets)
-    yield from _never(model, spare, "secret", "secrets", "is never used")
+    yield from _never(model, spare, "secret", "is never used")
     called = {_tool_of(facts) for facts in _all(model)}
     tools = tuple(name for name, _ in workflow.tools if name.value not in called)
-    yield from _never(model, tools, "tool", "tools", "is never called")
+    yield from _never(model, tools, "tool", "is never called")
     asked = {_model_of(facts) for facts in _all(model)}
     models = tuple(name for name, _ in workflow.models if name.value not in asked)
-    yield from _never(model, models, "model", "models", "is never asked")
+    yield from _never(model, models, "model", "is never asked")
 
 
 def _never(
-    model: Model, names: tuple[At[str], ...], what: str, section: str, verdict: str
+    model: Model, names: tuple[At[str], ...], what: str, verdict: str
 ) -> Iterator[Violation]:
     for name in names:
         if f"{what}:{name.value}" not in model.used:
             message = f"{what} {name.value!r} {verdict}"
-            yield Violation(span=name.span, message=message, path=f"/{section}/{name.value}")
+            yield Violation(span=name.span, message=message)
 
 
 def _secret_names(model: Model) -> frozenset[str]:
     source = model.workflow.source
     return frozenset(
-        name for _, node in credentials(model.workflow) for name, _ in secrets_in(node, source)
+        name for node in credentials(model.workflow) for name, _ in secrets_in(node, source)
     )
 
 
@@ -124,6 +124,5 @@ def _unread(model: Model, checks: Checks) -> Iterator[Violation]:
                 yield Violation(
                     span=facts.step.name.span,
                     message=message,
-                    path=facts.pointer,
                     step=facts.path,
                 )

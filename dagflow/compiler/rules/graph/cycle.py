@@ -70,7 +70,6 @@ def _ring(graphs: Graphs, ring: Ring) -> Violation:
     return Violation(
         span=first.step.name.span,
         message=message,
-        path=first.pointer,
         step=first.path,
         related=tuple(
             Related(f"{each.name!r} is part of the ring", each.step.name.span) for each in facts[1:]
@@ -87,7 +86,6 @@ def _backward(graphs: Graphs, block: BlockGraph, edge: Edge) -> Violation:
     return Violation(
         span=edge.span,
         message=f"`goto` leads back from {source.name!r} to {target.name!r}, which comes before it",
-        path=source.pointer,
         step=source.path,
         related=(Related(f"{target.name!r} is written here", target.step.name.span),),
         help=f"name a later step of the same block ({hint})"

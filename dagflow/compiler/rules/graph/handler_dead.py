@@ -97,28 +97,25 @@ def _impossible(facts: StepFacts) -> Iterator[Violation]:
     raised = _RAISED.get(facts.kind, ERROR_CLASSES)
     retried = facts.step.retry.on if facts.step.retry is not None else ()
     handled = tuple(name for handler in facts.step.on_error for name in handler.on)
-    for where, names in (("retry/on", retried), ("on_error", handled)):
-        for name in names:
-            if name.value not in raised:
-                article = "an" if facts.kind[0] in "aeioul" else "a"
-                yield Violation(
-                    span=name.span,
-                    message=f"{article} {facts.kind} step never fails with class {name.value!r}",
-                    path=f"{facts.pointer}/{where}",
-                    step=facts.path,
-                )
+    for name in (*retried, *handled):
+        if name.value not in raised:
+            article = "an" if facts.kind[0] in "aeioul" else "a"
+            yield Violation(
+                span=name.span,
+                message=f"{article} {facts.kind} step never fails with class {name.value!r}",
+                step=facts.path,
+            )
 
 
 def _shadowed(facts: StepFacts) -> Iterator[Violation]:
     handled: dict[str, Handler] = {}
-    for index, handler in enumerate(facts.step.on_error):
+    for handler in facts.step.on_error:
         classes = _classes(handler)
         if classes <= handled.keys():
             named = f"class {min(classes)!r} is" if len(classes) == 1 else "its classes are"
             yield Violation(
                 span=handler.span,
                 message=f"this handler never gets its turn: {named} taken before it",
-                path=f"{facts.pointer}/on_error/{index}",
                 step=facts.path,
                 related=(Related("taken here", handled[min(classes)].span),),
                 help="put handlers for single classes before the one for all",

@@ -70,7 +70,6 @@ def join_dead(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=facts.step.name.span,
                 message=f"the join of {facts.name!r} can't fire: {cause.text}",
-                path=facts.pointer,
                 step=step,
                 related=tuple(Related(f"{o.name!r} is here", o.step.name.span) for o in others),
                 help="say `join: any` where the ways come together again, or wait for less"

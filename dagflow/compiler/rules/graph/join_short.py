@@ -57,7 +57,6 @@ def join_short(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=span,
                 message=f"the join of {facts.name!r} asks for {_edges(asked)}, but {_left(live)}",
-                path=f"{facts.pointer}/join",
                 step=step,
                 help=f"ask for at most {live}, or wait for more steps"
                 if live

@@ -8,8 +8,10 @@ from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.model import Block, Model, StepFacts
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.composites import collected, sinks_of
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
+from dagflow.core.words import listed
 
 
 @rule("DF305", "no-terminal", Severity.ERROR, "graph")
@@ -63,17 +65,19 @@ def no_terminal(checks: Checks) -> Iterator[Violation]:
             continue
         if _is_still(graph, checks.reach):
             yield _still(block, checks.graphs)
-        composite = checks.graphs.facts.get(path)
-        if composite is None or block.parent is None or path not in read:
-            continue
-        if composite.step.body.collect is None and len(graph.sinks()) > 1:
-            yield _open(composite, graph, checks.graphs)
+        if path in read and checks.graphs.facts[path].step.body.collect is None:
+            yield from _open(checks.graphs.facts[path], block)
 
 
-def _read(model: Model) -> frozenset[str]:
-    """Return the steps whose output something reads."""
+def _read(model: Model) -> set[str]:
+    """Return the steps whose output something reads, or gives on as that of the loop around it."""
     inner = (read for facts in model.steps() for read in facts.reads)
-    return frozenset(r.step for r in (*inner, *model.output_reads) if r.field in {"output", ""})
+    found = {r.step for r in (*inner, *model.output_reads) if r.field in {"output", ""}}
+    for path, block in model.blocks.items():  # those inside others come after them
+        facts = model.find(path) if path in found else None
+        sink = collected(facts, block.steps) if facts is not None else None
+        found.update([sink] if sink is not None else [])
+    return found
 
 
 def _is_still(graph: BlockGraph, reach: Reach) -> bool:
@@ -88,20 +92,19 @@ def _still(block: Block, graphs: Graphs) -> Violation:
     return Violation(
         span=facts.step.name.span,
         message=f"no step of {where} can ever run",
-        path=facts.pointer,
         step=facts.path,
         help="let at least one step start without waiting for another",
     )
 
 
-def _open(composite: StepFacts, graph: BlockGraph, graphs: Graphs) -> Violation:
-    names = [repr(graphs.facts[step].name) for step in graph.sinks()]
-    listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return Violation(
+def _open(composite: StepFacts, block: Block) -> Iterator[Violation]:
+    names = [repr(step.rpartition(".")[2]) for step in sinks_of(block.steps)]
+    if len(names) < 2:  # noqa: PLR2004  # one says what the output is
+        return
+    yield Violation(
         span=composite.step.name.span,
-        message=f"{composite.name!r} has {len(names)} last steps ({listed}), and no `collect` says "
-        "which of them gives its output",
-        path=composite.pointer,
+        message=f"{composite.name!r} has {len(names)} last steps ({listed(names, last='and')}), "
+        "and no `collect` says which of them gives its output",
         step=composite.path,
         help="add `collect: steps.<name>.output`, or let one step come last",
     )

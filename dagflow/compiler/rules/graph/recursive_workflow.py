@@ -55,7 +55,6 @@ def recursive_workflow(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=_span(facts.step.body),
                 message=f"the workflow {own!r} calls itself{through}",
-                path=f"{facts.pointer}/workflow",
                 step=facts.path,
             )
 

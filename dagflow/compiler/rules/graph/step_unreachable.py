@@ -57,7 +57,6 @@ def step_unreachable(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=facts.step.name.span,
                 message=f"no run can start step {facts.name!r}: {cause.text}",
-                path=facts.pointer,
                 step=step,
                 related=tuple(Related(f"{o.name!r} is here", o.step.name.span) for o in others),
                 help="change what it waits for, or take the step out",

@@ -87,7 +87,6 @@ def _violation(
     return Violation(
         span=branches[index].span if when is None else when.span,
         message=f"{what} of {facts.name!r} is never taken: {taker} everything that it would",
-        path=f"{facts.pointer}/switch/{index}",
         step=facts.path,
         related=(Related("taken here", first.span),) if first is not None else (),
         help="take the `else` out, or widen what the branches leave to it"

@@ -51,25 +51,24 @@ def guard_always(checks: Checks) -> Iterator[Violation]:
         if facts.step.when is not None and _is_always(checks.model, facts, "when"):
             help_ = "take the guard out, or correct it"
             what = f"the guard of {facts.name!r}"
-            yield _violation(facts, facts.step.when, what, "when", help_)
+            yield _violation(facts, facts.step.when, what, help_)
         body = facts.step.body
         if isinstance(body, Switch):
             last = len(body.branches) - 1
             when = body.branches[last].when
             if when is not None and _is_always(checks.model, facts, f"branches.{last}"):
                 what = f"the last branch of {facts.name!r}"
-                yield _violation(facts, when, what, f"switch/{last}/when", "write `else` for it")
+                yield _violation(facts, when, what, "write `else` for it")
 
 
 def _is_always(model: Model, facts: StepFacts, name: str) -> bool:
     return constant(facts, name) is True or is_always(model, facts, name)
 
 
-def _violation(facts: StepFacts, text: At[str], what: str, key: str, help_: str) -> Violation:
+def _violation(facts: StepFacts, text: At[str], what: str, help_: str) -> Violation:
     return Violation(
         span=text.span,
         message=f"{what} is always true",
-        path=f"{facts.pointer}/{key}",
         step=facts.path,
         help=help_,
     )

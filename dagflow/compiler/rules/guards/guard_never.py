@@ -49,24 +49,23 @@ def guard_never(checks: Checks) -> Iterator[Violation]:
         return
     for facts in checks.model.steps():
         if facts.step.when is not None and _is_never(checks.model, facts, "when"):
-            yield _violation(facts, facts.step.when, f"the guard of {facts.name!r}", "when")
+            yield _violation(facts, facts.step.when, f"the guard of {facts.name!r}")
         body = facts.step.body
         if isinstance(body, Switch):
             for index, branch in enumerate(body.branches):
                 if branch.when is not None and _is_never(checks.model, facts, f"branches.{index}"):
                     what = f"branch {index} of {facts.name!r}"
-                    yield _violation(facts, branch.when, what, f"switch/{index}/when")
+                    yield _violation(facts, branch.when, what)
 
 
 def _is_never(model: Model, facts: StepFacts, name: str) -> bool:
     return constant(facts, name) is False or is_never(model, facts, name)
 
 
-def _violation(facts: StepFacts, text: At[str], what: str, key: str) -> Violation:
+def _violation(facts: StepFacts, text: At[str], what: str) -> Violation:
     return Violation(
         span=text.span,
         message=f"{what} is never true",
-        path=f"{facts.pointer}/{key}",
         step=facts.path,
         help=f"no value of what it reads makes `{text.value.strip()}` true; "
         "correct it, or take out what it guards",

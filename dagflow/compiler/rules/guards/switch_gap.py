@@ -64,7 +64,6 @@ def switch_gap(checks: Checks) -> Iterator[Violation]:
         yield Violation(
             span=facts.step.kind.span,
             message=f"no branch of {facts.name!r} is taken {_when(gap)}",
-            path=f"{facts.pointer}/switch",
             step=facts.path,
             witness=_witness(gap),
             help="add a last `{else: …}`; `{else: end}` says that nothing is to be done",

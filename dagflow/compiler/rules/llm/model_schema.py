@@ -84,7 +84,6 @@ def _step(facts: StepFacts) -> Iterator[Violation]:
         yield Violation(
             span=span,
             message=trouble.message,
-            path=f"{facts.pointer}/output",
             step=facts.path,
             severity=Severity.ERROR if trouble.is_error else Severity.WARNING,
             help=trouble.help,

@@ -75,7 +75,7 @@ def _credentials(checks: Checks) -> Iterator[Violation]:
     assert checks.model is not None
     workflow = checks.model.workflow
     known = tuple(secret.value for secret in workflow.secrets)
-    for pointer, node in credentials(workflow):
+    for node in credentials(workflow):
         for name, span in secrets_in(node, workflow.source):
             if name and name not in known:
-                yield Violation(span=span, message=unknown_secret(name, known), path=pointer)
+                yield Violation(span=span, message=unknown_secret(name, known))

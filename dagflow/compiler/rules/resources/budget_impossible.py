@@ -10,6 +10,7 @@ from dagflow.compiler.planning.musts import certain_steps
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
+from dagflow.core.workflow import Step
 
 
 @rule("DF703", "budget-impossible", Severity.ERROR, "plan")
@@ -45,10 +46,11 @@ def budget_impossible(checks: Checks) -> Iterator[Violation]:
           poem: ${{ steps.write.output.text }}
     """
     model = checks.model
-    if model is None or model.workflow.budget is None:
+    if model is None or checks.pruned is None or model.workflow.budget is None:
         return
-    budget = model.workflow.budget
-    steps = certain_steps(model)
+    budget, graphs = model.workflow.budget, checks.pruned.graphs
+    certain = certain_steps(graphs.blocks[""], graphs.facts)
+    steps = tuple(facts for facts in certain if not _does_without(facts.step))
     if budget.tokens is not None:
         yield from _tokens(steps, budget.tokens.value)
     calls = sum(facts.kind == "tool" for facts in steps)
@@ -57,8 +59,13 @@ def budget_impossible(checks: Checks) -> Iterator[Violation]:
             span=budget.tool_calls.span,
             message=f"every successful run makes {calls} tool calls, and may make"
             f" {budget.tool_calls.value}",
-            path="/budget/tool_calls",
         )
+
+
+def _does_without(step: Step) -> bool:
+    """Tell whether a run goes on where the budget leaves nothing to the step."""
+    classes = [{name.value for name in handler.on} for handler in step.on_error]
+    return any(not each or "budget" in each for each in classes)
 
 
 def _tokens(steps: tuple[StepFacts, ...], tokens: int) -> Iterator[Violation]:
@@ -71,6 +78,5 @@ def _tokens(steps: tuple[StepFacts, ...], tokens: int) -> Iterator[Violation]:
             yield Violation(
                 span=bound.span if bound is not None else facts.step.name.span,
                 message=f"this answer may take {needed} tokens, and the run has {tokens}",
-                path=f"{facts.pointer}/llm/max_tokens",
                 step=facts.path,
             )

@@ -46,6 +46,5 @@ def cache_unsound(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=facts.step.cache.span,
                 message=f"a cached output of {facts.name!r} would come without its effects",
-                path=f"{facts.pointer}/cache",
                 step=facts.path,
             )

@@ -52,6 +52,5 @@ def exit_impossible(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=body.until.span,
                 message=f"`until` is never true: the loop always fails after {turns} turns",
-                path=f"{facts.pointer}/repeat/until",
                 step=facts.path,
             )

@@ -55,7 +55,6 @@ def loop_unbounded(checks: Checks) -> Iterator[Violation]:
         yield Violation(
             span=until.span,
             message="`until` is the same in every turn: it reads nothing of the turn",
-            path=f"{facts.pointer}/repeat/until",
             step=facts.path,
         )
 

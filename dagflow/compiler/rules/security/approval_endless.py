@@ -37,7 +37,6 @@ def approval_endless(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=facts.step.body.span,
                 message="the approval never expires: the run waits for ever if nobody decides",
-                path=f"{facts.pointer}/approve",
                 step=facts.path,
                 help="give it `expires`",
             )

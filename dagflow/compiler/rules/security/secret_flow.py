@@ -50,14 +50,14 @@ def secret_flow(checks: Checks) -> Iterator[Violation]:
     if checks.model is None:
         return
     workflow = checks.model.workflow
-    for pointer, node in credentials(workflow):
+    for node in credentials(workflow):
         found = tuple(secrets_in(node, workflow.source))
         for name, span in found:
             if not name:
                 message = "a credential can only hold `${{ secrets.<NAME> }}`"
-                yield Violation(span=span, message=message, path=pointer)
+                yield Violation(span=span, message=message)
         if not found:
             message = (
                 "the credential is written in the file; name a secret: `${{ secrets.<NAME> }}`"
             )
-            yield Violation(span=node.span, message=message, path=pointer)
+            yield Violation(span=node.span, message=message)

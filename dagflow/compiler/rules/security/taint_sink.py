@@ -92,7 +92,6 @@ def _shell(facts: StepFacts) -> Iterator[Violation]:
         yield Violation(
             span=code.span,
             message=f"a value would be run as code by `{name}`",
-            path=f"{facts.pointer}/shell",
             step=facts.path,
             help="write the code here, and give the value as an argument after it",
         )
@@ -104,6 +103,5 @@ def _python(facts: StepFacts) -> Iterator[Violation]:
         yield Violation(
             span=body.code.span,
             message="values are not put into python code; give them in `with`",
-            path=f"{facts.pointer}/python",
             step=facts.path,
         )

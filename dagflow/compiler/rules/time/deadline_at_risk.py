@@ -56,9 +56,7 @@ def deadline_at_risk(checks: Checks) -> Iterator[Violation]:
         found = _risk(checks.model, facts) if checks.model is not None else None
         if found is not None:
             span, message = found
-            yield Violation(
-                span=span, message=message, path=f"{facts.pointer}/timeout", step=facts.path
-            )
+            yield Violation(span=span, message=message, step=facts.path)
 
 
 def _risk(model: Model, facts: StepFacts) -> tuple[Span, str] | None:

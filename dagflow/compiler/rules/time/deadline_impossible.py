@@ -39,17 +39,17 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
           first: {wait: {for: 10s}}
           second: {wait: {for: 5s}, after: first}
     """
-    if checks.model is None:
+    if checks.model is None or checks.pruned is None:
         return
     deadline = checks.model.workflow.deadline
     for facts in checks.model.steps():
         yield from _step(facts)
     limit = seconds(deadline)
-    best = fastest(checks.model)
+    best = fastest(checks.pruned.graphs, on_the_clock=True)
     if deadline is None or limit is None or best <= limit:
         return
     message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
-    yield Violation(span=deadline.span, message=message, path="/deadline")
+    yield Violation(span=deadline.span, message=message)
 
 
 def _step(facts: StepFacts) -> Iterator[Violation]:
@@ -62,6 +62,4 @@ def _step(facts: StepFacts) -> Iterator[Violation]:
         if bound is not None and bound.value.total_seconds() < length:
             limit = duration(bound.value.total_seconds())
             message = f"the step waits {duration(length)}, and its {name} is {limit}"
-            yield Violation(
-                span=bound.span, message=message, path=f"{facts.pointer}/{name}", step=facts.path
-            )
+            yield Violation(span=bound.span, message=message, step=facts.path)

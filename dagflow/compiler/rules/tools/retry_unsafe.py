@@ -56,7 +56,6 @@ def retry_unsafe(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=span,
                 message=f"a retry may do {facts.name!r} twice: its effects are `once`",
-                path=f"{facts.pointer}/retry",
                 step=facts.path,
                 help="give the operation an idempotency key, or say `effects: idempotent`",
             )

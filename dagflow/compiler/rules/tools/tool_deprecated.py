@@ -49,6 +49,5 @@ def tool_deprecated(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=written.span,
                 message=f"operation {name!r} of {tool!r} is deprecated",
-                path=f"{facts.pointer}/tool",
                 step=facts.path,
             )

@@ -62,7 +62,6 @@ def tool_insecure(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=reference.auth.span,
                 message=f"the credential goes to {server} in the clear",
-                path=f"/tools/{name.value}/auth",
                 help="use https, or a server on loopback",
             )
 

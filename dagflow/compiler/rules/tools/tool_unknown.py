@@ -54,6 +54,5 @@ def tool_unknown(checks: Checks) -> Iterator[Violation]:
             yield Violation(
                 span=name.span,
                 message=f"the document of tool {name.value!r} can't be used{why}",
-                path=f"/tools/{name.value}",
                 help=reason.location if reason else "",
             )

@@ -68,7 +68,6 @@ def _violation(absent: Absent, graphs: Graphs) -> Violation:
     return Violation(
         span=absent.read.span,
         message=f"step {producer.name!r} may have no output {moment}",
-        path=reader.pointer if reader is not None else "/outputs",
         step=reader.path if reader is not None else "",
         related=(Related(f"{producer.name!r} is here", producer.step.name.span),),
         witness={"path": list(absent.path)},
