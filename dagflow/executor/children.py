@@ -7,7 +7,7 @@ batch that it leads to. Doing one again after a crash changes nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -52,6 +52,14 @@ class Family(Protocol):
     def handle(self, run_id: str, *events: Event, settled: Sequence[MessageKey] = ()) -> object:
         """Take events."""
         ...
+
+
+def awaited(plan: Plan, run: Run) -> Iterator[str]:
+    """Yield the child runs that a run waits for, started or not."""
+    for path in run.active:
+        record = run.steps[path]
+        if record.state == "waiting(child)" and step_of(plan, path).kind == "workflow":
+            yield child_run_id(run.id, str(record.data["key"]))
 
 
 def perform(engine: Family, message: Message) -> None:

@@ -29,7 +29,7 @@ from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
 from dagflow.executor.attempts import attempt_of
-from dagflow.executor.children import perform
+from dagflow.executor.children import awaited, perform
 from dagflow.executor.decide import decide, next_wake
 from dagflow.executor.dispatch.base import Dispatcher
 from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims, loaded
@@ -213,7 +213,10 @@ class Engine:
             self._waiters.fail(run_id, error)
 
     def refresh(self) -> tuple[str, ...]:
-        """Catch up with what other processes stored, and return the runs that they changed."""
+        """Catch up with what other processes stored, and return the runs that they changed.
+
+        Child runs that they started for runs held here are held here, too.
+        """
         with self._lock:
             stored = self.store.versions(list(self._held)) if self._held else {}
             held = [self._held[run_id] for run_id in stored]
@@ -222,6 +225,7 @@ class Engine:
                 version = one.run.version
                 catch_up(one, self.store)
                 self._catch_up(one, version)
+            self._adopt()
             return tuple(one.run.id for one in changed)
 
     def resume(self, run_id: str) -> None:
@@ -283,6 +287,13 @@ class Engine:
         self._aftermath.of_others(held, self.store.load(held.run.id, after=version))
         if held.run.state.is_final:
             self._over(held)
+
+    def _adopt(self) -> None:
+        """Take up the child runs that runs held here wait for."""
+        children = {child for held in self._held.values() for child in awaited(held.plan, held.run)}
+        missing = sorted(children - self._held.keys())
+        for child in self.store.versions(missing) if missing else ():
+            self.resume(child)
 
     def _over(self, held: Held) -> None:
         """Tell who waits for a run that it is over, and hold it no longer."""
