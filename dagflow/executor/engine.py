@@ -128,9 +128,13 @@ class Engine:
         *,
         key: IdempotencyKey | None = None,
         deadline_at: datetime | None = None,
-        settled: Sequence[MessageKey] = (),
+        answers: MessageKey | None = None,
     ) -> str:
-        """Create a run with this header, its inputs checked already, and begin it."""
+        """Create a run with this header, its inputs checked already, and begin it.
+
+        `answers` is the message that asked for it. Raises `ConflictError` when the run exists, or
+        when the message is gone from the outbox.
+        """
         with self._lock:
             held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
             turn = Turn()
@@ -138,10 +142,10 @@ class Engine:
                 turn.fold(held, bounded(held.run, deadline_at, header.created_at))
             self._take(held, turn, Begin(), header.created_at)
             held.wake_at = _wake(held, turn, ticked=False)
-            batch = turn.batch(held, settled)
+            batch = turn.batch(held, ())
             new = None if plan.digest in self._plans else plan
             self.reach("before-append")
-            run_id = self.store.create(header, batch, plan=new, key=key)
+            run_id = self.store.create(header, batch, plan=new, key=key, answers=answers)
             self._plans[plan.digest] = held.plan
             if run_id == header.id:
                 held.run.version = 1

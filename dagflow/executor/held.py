@@ -106,23 +106,30 @@ class Turn:
 
     def messages(self, held: Held) -> list[Message]:
         """Return the outbox rows of the turn."""
-        found = [_dispatch(held.run.id, bell) for bell in self.bells()]
-        for command in self.commands:
-            if isinstance(command, StartChild):
-                found.append(_start_child(held.run.id, command))
-            elif isinstance(command, StopChild):
-                key = MessageKey(held.run.id, "stop_child", command.path)
-                found.append(Message(key=key, body={}))
+        run_id, stopped = held.run.id, self._stopped()
+        starts = [c for c in self.commands if isinstance(c, StartChild) and c.key not in stopped]
+        found = [
+            *(_dispatch(run_id, bell) for bell in self.bells()),
+            *(_start_child(run_id, start) for start in starts),
+            *(Message(key=MessageKey(run_id, "stop_child", key), body={}) for key in stopped),
+        ]
         if held.header.parent and held.run.state.is_final:
             found.append(Message(key=ended_key(held.run.id), body={}))
         return found
 
     def settled(self, run_id: str) -> list[MessageKey]:
-        """Return the bells that need no answer any more: their steps have left `ready`."""
+        """Return what is not to be done any more: steps have left `ready`, children are stopped."""
         moves = [c for c in self.changes if isinstance(c, StepChanged) and c.before != c.after]
         fresh = {move.path for move in moves if move.after == "ready"}
         left = {move.path for move in moves if move.before == "ready"} - fresh
-        return [MessageKey(run_id, "dispatch", path) for path in sorted(left)]
+        return [
+            *(MessageKey(run_id, "dispatch", path) for path in sorted(left)),
+            *(MessageKey(run_id, "start_child", key) for key in self._stopped()),
+        ]
+
+    def _stopped(self) -> list[str]:
+        """Return the keys of the child runs that are to be stopped."""
+        return [c.key for c in self.commands if isinstance(c, StopChild)]
 
 
 def claims(bells: list[Dispatch], worker: str, until: datetime, slots: int) -> list[Claim]:
@@ -144,8 +151,8 @@ def _dispatch(run_id: str, bell: Dispatch) -> Message:
 def _start_child(run_id: str, command: StartChild) -> Message:
     at = command.deadline_at
     body: JsonObject = {
+        "path": command.path,
         "inputs": command.inputs,
-        "key": command.key,
         "deadline_at": None if at is None else at.isoformat(),
     }
-    return Message(key=MessageKey(run_id, "start_child", command.path), body=body)
+    return Message(key=MessageKey(run_id, "start_child", command.key), body=body)

@@ -72,13 +72,15 @@ class LogStore(Protocol):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run with its first batch, which makes it version 1, and return its id.
 
         `plan` is kept, too, where it may not be known yet. With a key that was used before,
         nothing is written and the id of that run is returned; `ConflictError` when the
-        fingerprint is another. Raises `ConflictError` when the run exists, `NotFoundError` when
-        its plan does not.
+        fingerprint is another. `answers` leaves the outbox with it: of two that answer a message,
+        or that answer and settle it, exactly one succeeds. Raises `ConflictError` when that
+        message is not there any more, or the run exists, `NotFoundError` when its plan does not.
         """
         ...
 

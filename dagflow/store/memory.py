@@ -133,12 +133,15 @@ class MemoryRunStore(MemoryPlans):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run; see `LogStore`."""
         with self._lock:
             known = self._known(key)
             if known is not None:
                 return known
+            if answers is not None and answers not in self._outbox:
+                raise ConflictError(f"run {header.id} is not asked for any more")
             if header.id in self._runs:
                 raise ConflictError(f"run {header.id} exists already")
             if plan is not None:
@@ -156,6 +159,7 @@ class MemoryRunStore(MemoryPlans):
                 self._keys[key.scope, key.key] = key
                 self._key_runs[key.scope, key.key] = header.id
             self.append(batch, expected_version=0)
+            self.settle([] if answers is None else [answers])
             return header.id
 
     def _known(self, key: IdempotencyKey | None) -> str | None:

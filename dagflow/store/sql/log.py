@@ -64,6 +64,7 @@ class SqlLog(Part):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run; see `LogStore`."""
         with self._database.writing() as cursor:
@@ -75,6 +76,8 @@ class SqlLog(Part):
             if plan is not None:
                 cursor.execute(self._put_plan, plan_fields(plan, header.created_at))
             self._check_new(cursor, header)
+            if answers is not None:
+                self._answer_to(cursor, answers, header)
             seq = len(batch.changes)
             fields = {**header_fields(header), **run_fields(batch.run, batch.wake_at)}
             cursor.execute(self._new_run, {**fields, "version": 1, "seq": seq})
@@ -132,6 +135,12 @@ class SqlLog(Part):
         cursor.execute(self._plan, {"which": header.plan})
         if cursor.fetchone() is None:
             raise NotFoundError(f"there is no plan {header.plan}")
+
+    def _answer_to(self, cursor: Cursor, message: MessageKey, header: Header) -> None:
+        """Take out the message that asked for a run; the row's lock lets one writer do so."""
+        cursor.execute(self._settle, _key_of(message))
+        if cursor.rowcount == 0:
+            raise ConflictError(f"run {header.id} is not asked for any more")
 
     def load(self, run_id: str, *, after: int = 0) -> StoredRun:
         """Return a run with its changes; see `LogStore`."""
