@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dagflow.cli.ending import exit_code, show_end, write_page
-from dagflow.cli.exits import OK
+from dagflow.cli.exits import OK, code_of
 from dagflow.cli.output import print_json, say, use_color
 from dagflow.cli.progress import Progress, progress
 from dagflow.core.text import clean
@@ -192,12 +192,12 @@ def recover(run_id: str | None, unsafe_no_sandbox: bool, format_: str) -> int:
     """
     from dagflow.cli.recovering import recover_runs
 
-    views = asyncio.run(recover_runs(read(unsafe=unsafe_no_sandbox), run_id, progress))
-    if not views:
+    views, broken = asyncio.run(recover_runs(read(unsafe=unsafe_no_sandbox), run_id, progress))
+    if not views and not broken:
         say("nothing to recover")
     for view in views:
         show_end(view, format_)
-    return max([exit_code(view) for view in views], default=OK)
+    return max([*map(exit_code, views), *map(code_of, broken)], default=OK)
 
 
 def user() -> str:

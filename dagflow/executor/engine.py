@@ -7,14 +7,16 @@ memory is needed to go on after a crash.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
-from dagflow.core.errors import VersionConflictError
+from dagflow.core.errors import UnavailableError, VersionConflictError
 from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Begin,
@@ -41,6 +43,8 @@ from dagflow.executor.steps.base import Attempt
 from dagflow.executor.waiters import Waiters
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+
+_log = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
@@ -216,6 +220,22 @@ class Engine:
             self._held.pop(run_id, None)
             self._waiters.fail(run_id, error)
 
+    @contextmanager
+    def apart(self, run_id: str, broken: dict[str, Exception] | None = None) -> Iterator[None]:
+        """Make what is wrong with one run the matter of who waits for it, and of no other run.
+
+        Its error is added to `broken`. That the database can't be used is everybody's matter.
+        """
+        try:
+            yield
+        except UnavailableError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
+            _log.error("run_broken run_id=%s", run_id, exc_info=error)
+            self.abandon(run_id, error)
+            if broken is not None:
+                broken[run_id] = error
+
     def refresh(self) -> tuple[str, ...]:
         """Catch up with what other processes stored, and return the runs that they changed.
 
@@ -226,10 +246,13 @@ class Engine:
             held = [self._held[run_id] for run_id in stored]
             changed = [one for one in held if stored[one.run.id] > one.run.version]
             for one in changed:
-                version = one.run.version
-                catch_up(one, self.store)
-                self._catch_up(one, version)
-            self._adopt()
+                with self.apart(one.run.id):
+                    version = one.run.version
+                    catch_up(one, self.store)
+                    self._catch_up(one, version)
+            for one in list(self._held.values()):
+                with self.apart(one.run.id):
+                    self._adopt(one)
             return tuple(one.run.id for one in changed)
 
     def resume(self, run_id: str) -> None:
@@ -292,10 +315,9 @@ class Engine:
         if held.run.state.is_final:
             self._over(held)
 
-    def _adopt(self) -> None:
-        """Take up the child runs that runs held here wait for."""
-        children = {child for held in self._held.values() for child in awaited(held.plan, held.run)}
-        missing = sorted(children - self._held.keys())
+    def _adopt(self, held: Held) -> None:
+        """Take up the child runs that a run waits for."""
+        missing = [run for run in awaited(held.plan, held.run) if run not in self._held]
         for child in self.store.versions(missing) if missing else ():
             self.resume(child)
 

@@ -21,6 +21,7 @@ from dagflow.core.run import (
 from dagflow.core.values import JsonObject
 from dagflow.executor.decide import next_wake
 from dagflow.store.base import LogStore
+from dagflow.store.reading import reading
 from dagflow.store.rows import Batch, Header, Message, MessageKey, StoredRun
 
 
@@ -51,6 +52,9 @@ def begun(header: Header) -> Run:
 def loaded(stored: StoredRun, plan: Plan) -> Held:
     """Return a run as its whole log makes it."""
     held = Held(header=stored.header, plan=plan, run=begun(stored.header))
+    with reading(f"run {stored.header.id}"):
+        if len(stored.changes) < stored.seq:
+            raise ValueError(f"{stored.seq - len(stored.changes)} of its changes are missing")
     _fold(held, stored)
     return held
 
@@ -61,8 +65,9 @@ def catch_up(held: Held, store: LogStore) -> None:
 
 
 def _fold(held: Held, stored: StoredRun) -> None:
-    for change in stored.changes:
-        held.run.apply(change)
+    with reading(f"run {held.run.id}"):
+        for change in stored.changes:
+            held.run.apply(change)
     held.run.version = stored.version
     final = held.run.state.is_final
     held.wake_at = None if final else next_wake(held.plan, held.run)

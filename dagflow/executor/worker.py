@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Self
 
-from dagflow.core.errors import DagflowError, NotFoundError, UnavailableError
+from dagflow.core.errors import DagflowError, UnavailableError
 from dagflow.core.run import Event, LoseLease, Tick
 from dagflow.executor.dispatch.inline import InlineDispatcher
 from dagflow.executor.engine import Claimant, Engine
@@ -227,16 +227,12 @@ class Worker:
         Tells whether the database could be reached.
         """
         try:
-            act()
+            with self._engine.apart(run_id):
+                act()
         except UnavailableError as error:
             _log.warning("database_unavailable run_id=%s reason=%s", run_id, error.message)
             self._loop.call_later(PATIENCE, self._turn_soon)
             return False
-        except NotFoundError as error:
-            _log.warning("run_gone run_id=%s reason=%s", run_id, error.message)
-        except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
-            _log.exception("run_broken run_id=%s", run_id)
-            self._engine.abandon(run_id, error)
         return True
 
     def _set_timer(self) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from dagflow.core.errors import ConflictError, NotFoundError, VersionConflictError
-from dagflow.core.events import decode, encode
+from dagflow.core.events import encode
 from dagflow.core.plan import Plan
 from dagflow.core.plan_json import from_json, to_json
 from dagflow.core.run import RUN_FINAL, RunChanged
@@ -20,6 +20,7 @@ from dagflow.store.projection import (
     answered,
     asked,
     batch_time,
+    changes_of,
     header_fields,
     instant,
     message_fields,
@@ -213,7 +214,7 @@ class MemoryRunStore(MemoryPlans):
                 header=to_header(row, self._inputs[run_id]),
                 version=row["version"],
                 seq=row["seq"],
-                changes=tuple(decode(json.loads(body)) for body in bodies),
+                changes=changes_of(run_id, bodies),
             )
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:

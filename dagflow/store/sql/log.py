@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from dagflow.core.errors import ConflictError, NotFoundError, VersionConflictError
-from dagflow.core.events import decode, encode
+from dagflow.core.events import encode
 from dagflow.core.plan import Plan
 from dagflow.core.run import RunChanged
 from dagflow.store import tables
@@ -17,6 +17,7 @@ from dagflow.store.projection import (
     answered,
     asked,
     batch_time,
+    changes_of,
     header_fields,
     message_fields,
     micros,
@@ -26,6 +27,7 @@ from dagflow.store.projection import (
     to_header,
     touched,
 )
+from dagflow.store.reading import reading
 from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey, StoredEvent, StoredRun
 from dagflow.store.sql.database import Cursor, Database, Upsert
 from dagflow.store.sql.part import Part
@@ -157,7 +159,7 @@ class SqlLog(Part):
             header=to_header(dict(row), row["inputs"]),
             version=row["version"],
             seq=row["seq"],
-            changes=tuple(decode(json.loads(body)) for body in bodies),
+            changes=changes_of(run_id, bodies),
         )
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:
@@ -167,10 +169,11 @@ class SqlLog(Part):
         )
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(_event.seq).limit(limit)).all()
-        return tuple(
-            StoredEvent(seq=seq, version=version, body=json.loads(body))
-            for seq, version, body in rows
-        )
+        with reading(f"run {run_id}"):
+            return tuple(
+                StoredEvent(seq=seq, version=version, body=json.loads(body))
+                for seq, version, body in rows
+            )
 
     def versions(self, run_ids: Sequence[str]) -> Mapping[str, int]:
         """Return versions; see `LogStore`."""
