@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dagflow import wiring
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
+from dagflow.core.errors import DagflowError
 from dagflow.core.events import decode
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run, StepChanged
@@ -62,8 +63,12 @@ def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[Run]) -> Cal
             waiting.cancel()
             return
         asked = True
-        say("cancelling; once more leaves the run to `dagflow runs recover`")
-        running.runs.cancel(run_id, by="signal")
+        try:
+            running.runs.cancel(run_id, by="signal")
+            said = "cancelling"
+        except DagflowError as error:  # it is finishing already, or the database is locked
+            said = error.message
+        say(f"{said}; once more leaves the run to `dagflow runs recover`")
 
     return stop
 

@@ -67,7 +67,10 @@ class Runs:
 
         Cancelling a run that is being cancelled is fine.
         """
-        self._do(run_id, Cancel(by=by, reason=reason))
+        refused = self.engine.handle(run_id, Cancel(by=by, reason=reason)).refused
+        run = self.engine.run(run_id)
+        if refused and (run.state.is_final or not run.cancel_requested):
+            raise ConflictError(f"run {run_id}: {refused[0]}")
 
     def pause(self, run_id: str) -> None:
         """Start no more steps until `resume`."""
