@@ -9,7 +9,7 @@ from typing import Final
 
 from dagflow import wiring
 from dagflow.cli import complain
-from dagflow.cli.following import follow
+from dagflow.cli.following import follow, tell_approvals
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
 from dagflow.core.errors import DamagedError
@@ -39,6 +39,8 @@ async def recover_runs(
         ours = [one for one in whole if one == run_id or not running.runs.get(one).parent]
         if run_id is None:
             await _until_patient(running, ours)
+            for one in ours:
+                tell_approvals(running, one, set())
         elif run_id in ours:
             await follow(running, run_id, progress(quiet=False))
         return [running.runs.show(one) for one in ours], list(found.broken.values())

@@ -13,6 +13,7 @@ from dagflow.cli.ending import exit_code, show_end, write_page
 from dagflow.cli.exits import OK, code_of
 from dagflow.cli.output import print_json, say, use_color
 from dagflow.cli.progress import Progress, progress
+from dagflow.core.run import RunState
 from dagflow.core.text import clean
 from dagflow.core.values import JsonObject
 from dagflow.settings import read
@@ -44,7 +45,10 @@ def opened() -> Iterator[Runs]:
 
 
 @command.command("ls")
-@click.option("--status", "states", multiple=True, help="Only runs in this state.")
+@click.option(
+    "--status", "states", multiple=True, help="Only runs in this state.",
+    type=click.Choice([state.value for state in RunState]),
+)  # fmt: skip
 @click.option("--workflow", default="", help="Only runs of this workflow.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @click.option("--cursor", default="", help="Where the last page ended.")

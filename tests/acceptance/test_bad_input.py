@@ -288,6 +288,21 @@ def test_a_full_disk(shell: Shell, tmp_path: Path) -> None:
     assert again.code in {0, 6}
 
 
+def test_a_state_that_no_run_can_have(shell: Shell) -> None:
+    answer = shell("runs", "ls", "--status", "bogus")
+
+    assert answer.code == 2
+    assert "'succeeded'" in answer.err
+
+
+def test_a_concurrency_that_is_no_number(shell: Shell) -> None:
+    answer = shell("runs", "ls", DAGFLOW_CONCURRENCY="²")
+
+    assert answer.code == 2
+    assert "DAGFLOW_CONCURRENCY is '²'" in answer.err
+    assert "give a whole number from 1 to 10000" in answer.err
+
+
 def test_a_command_that_does_not_exist(shell: Shell) -> None:
     answer = shell("chek", "x.yaml")
 

@@ -24,6 +24,24 @@ def listed(shell: Shell) -> list[dict[str, str]]:
     return found
 
 
+ASK = """\
+dagflow: 1
+name: ask
+steps: {ask: {approve: {message: "Go on?", expires: 5m}}}
+"""
+
+
+def test_a_run_that_merely_waits_for_a_person_is_left_and_is_no_failure(shell: Shell) -> None:
+    run = killed(shell, shell.write("ask.yaml", ASK))
+
+    answer = shell("runs", "recover")
+
+    (waiting,) = shell("approve", "--format", "json").json["approvals"]
+    assert answer.code == 0
+    assert f"run {run} waiting" in answer.err
+    assert f"waits for a person: dagflow approve {waiting['id']}" in answer.err
+
+
 @pytest.mark.parametrize(
     ("damage", "which"),
     [
