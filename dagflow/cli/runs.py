@@ -34,7 +34,7 @@ def command() -> None:
 
 @contextmanager
 def opened() -> Iterator[Runs]:
-    """Give the runs of the database, which must exist already."""
+    """Give the runs of the database, which is made where there is none."""
     from dagflow import wiring
 
     store = wiring.open_store(read())
@@ -80,12 +80,12 @@ def show(run_id: str, html_file: str | None, format_: str) -> int:
     """Show a run and its steps."""
     with opened() as runs:
         view = runs.show(run_id)
-        plan = runs.plan_of(run_id)
+        plan = runs.plan_of(run_id) if html_file else None
     if format_ == "json":
         print_json(view)
     else:
         _print_run(view)
-    if html_file:
+    if html_file and plan:
         write_page(html_file, view, plan)
     return OK
 

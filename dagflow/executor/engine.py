@@ -195,7 +195,8 @@ class Engine:
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
         with self._lock:
-            return self._hold(run_id).plan
+            held = self._held.get(run_id)
+            return self._plan(self.store.get_run(run_id).plan) if held is None else held.plan
 
     def held(self) -> tuple[str, ...]:
         """Return the unfinished runs that this process has taken up."""

@@ -68,8 +68,7 @@ class Runs:
         Cancelling a run that is being cancelled is fine.
         """
         refused = self.engine.handle(run_id, Cancel(by=by, reason=reason)).refused
-        run = self.engine.run(run_id)
-        if refused and (run.state.is_final or not run.cancel_requested):
+        if refused and not self._is_being_cancelled(run_id):
             raise ConflictError(f"run {run_id}: {refused[0]}")
 
     def pause(self, run_id: str) -> None:
@@ -121,6 +120,10 @@ class Runs:
         seen = arguments or hash_of(found)
         answer = Decide(path=found.path, approve=approve, by=by, comment=comment, arguments=seen)
         self._do(found.run_id, answer)
+
+    def _is_being_cancelled(self, run_id: str) -> bool:
+        run = self.engine.run(run_id)
+        return run.cancel_requested and not run.state.is_final
 
     def _do(self, run_id: str, event: Event) -> None:
         refused: Sequence[str] = self.engine.handle(run_id, event).refused
