@@ -256,6 +256,13 @@ class Engine:
                     self._adopt(one)
             return tuple(one.run.id for one in changed)
 
+    def note_sent(self) -> None:
+        """Note which ready steps were handed to the dispatcher and are not claimed yet."""
+        with self._lock:
+            rung = set(self._aftermath.rung)
+            self.store.mark_sent(tuple(rung), self.clock.now())
+            self._aftermath.rung -= rung
+
     def resume(self, run_id: str) -> None:
         """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
         with self._lock:
@@ -304,7 +311,7 @@ class Engine:
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
         """Do what a stored batch asks for."""
         self.reach("after-append")
-        self._aftermath.of_turn(held, turn, seq)
+        self._aftermath.of_turn(held, turn, batch, seq)
         if held.run.state.is_final:
             self._over(held)
         for message in batch.messages:

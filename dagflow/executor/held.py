@@ -128,7 +128,7 @@ class Turn:
         fresh = {move.path for move in moves if move.after == "ready"}
         left = {move.path for move in moves if move.before == "ready"} - fresh
         return [
-            *(MessageKey(run_id, "dispatch", path) for path in sorted(left)),
+            *(bell_key(run_id, path) for path in sorted(left)),
             *(MessageKey(run_id, "start_child", key) for key in self._stopped()),
         ]
 
@@ -143,6 +143,11 @@ def claims(bells: list[Dispatch], worker: str, until: datetime, slots: int) -> l
     return [Claim(path=bell.path, worker=worker, until=until) for bell in urgent]
 
 
+def bell_key(run_id: str, path: str) -> MessageKey:
+    """Name the message that a step is ready to be claimed."""
+    return MessageKey(run_id, "dispatch", path)
+
+
 def ended_key(child: str) -> MessageKey:
     """Name the message that tells a parent of its child's end."""
     return MessageKey(child, "child_ended", "")
@@ -150,7 +155,7 @@ def ended_key(child: str) -> MessageKey:
 
 def _dispatch(run_id: str, bell: Dispatch) -> Message:
     body: JsonObject = {"queue": bell.queue, "priority": bell.priority}
-    return Message(key=MessageKey(run_id, "dispatch", bell.path), body=body)
+    return Message(key=bell_key(run_id, bell.path), body=body)
 
 
 def _start_child(run_id: str, command: StartChild) -> Message:

@@ -25,6 +25,7 @@ Step: TypeAlias = tuple[str, str]
 """A step of a run: the run's id and the step's path."""
 
 UNCLAIMED: Final = timedelta(seconds=15)
+UNSENT: Final = timedelta(seconds=5)
 OVERDUE: Final = timedelta(seconds=5)
 
 
@@ -68,7 +69,8 @@ def sweep(engine: Engine, *, everything: bool) -> None:
     """Do what workers that are gone have left undone.
 
     For the runs that this process has taken up, or for everything in the database: then also
-    steps that were ready for `UNCLAIMED` and timers that are `OVERDUE` are taken up.
+    messages that nobody handled for `UNSENT`, steps that nobody claimed for `UNCLAIMED` and
+    timers that are `OVERDUE` are taken up.
     """
     if not everything:
         for run_id in engine.held():
@@ -78,13 +80,15 @@ def sweep(engine: Engine, *, everything: bool) -> None:
     for lease in engine.store.leases():
         with engine.apart(lease.run_id):
             _take_back(engine, (lease,))
-    for message in engine.store.outbox():
+    now = engine.clock.now()
+    unsent = engine.store.outbox(before=now - UNSENT)
+    for message in unsent:
         with engine.apart(message.key.run_id):
             perform(engine, message)
-    now = engine.clock.now()
+    unrung = [message.key.run_id for message in unsent if message.key.kind == "dispatch"]
     waiting = [row.run_id for row in engine.store.ready() if _since(row, now) > UNCLAIMED]
     late = engine.store.due(now - OVERDUE)
-    for run_id in dict.fromkeys([*waiting, *late]):
+    for run_id in dict.fromkeys([*unrung, *waiting, *late]):
         with engine.apart(run_id):
             engine.resume(run_id)
 

@@ -29,7 +29,10 @@ from dagflow.executor.underway import Underway
 _log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks for what other processes did to the runs held here."""
+"""Seconds between two looks for what other processes did to the runs held here.
+
+Bells are noted as rung no sooner: most are answered by then, and need no second transaction.
+"""
 SWEEP_EVERY = 5.0
 """Seconds between two looks for leases that are lost and messages that nobody handled."""
 PATIENCE = 1.0
@@ -121,8 +124,9 @@ class Worker:
             self._underway.stop(lease.run_id, lease.path, lease.token)
 
     def look(self) -> None:
-        """Catch up with what other processes did."""
+        """Catch up with what other processes did, and say which bells are rung."""
         self._engine.refresh()
+        self._engine.note_sent()
 
     def sweep(self) -> None:
         """Do what workers that are gone have left undone."""

@@ -167,8 +167,10 @@ class QueryStore(Protocol):
         """Return one approval, decided or not. Raises `NotFoundError`."""
         ...
 
-    def outbox(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[Message, ...]:
-        """Return messages that are neither sent nor settled, oldest first."""
+    def outbox(
+        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+    ) -> tuple[Message, ...]:
+        """Return messages that are neither sent nor settled, and put in `before`, oldest first."""
         ...
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from dagflow.core.errors import ConflictError, NotFoundError, VersionConflictError
@@ -313,9 +314,16 @@ class MemoryRunStore(MemoryPlans):
             raise NotFoundError(f"there is no approval {approval_id}")
         return to_approval(self._approvals[approval_id])
 
-    def outbox(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[Message, ...]:
+    def outbox(
+        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+    ) -> tuple[Message, ...]:
         """Return open messages; see `QueryStore`."""
-        rows = self._of(self._outbox.values(), run_id, lambda row: row["sent_at"] is None)
+        until = inf if before is None else micros(before) or 0
+        rows = self._of(
+            self._outbox.values(),
+            run_id,
+            lambda row: row["sent_at"] is None and row["created_at"] <= until,
+        )
         rows = self._sorted(rows, "created_at", "run_id", "kind", "path")
         return tuple(map(to_message, rows[:limit]))
 

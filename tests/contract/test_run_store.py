@@ -310,6 +310,9 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
     assert store.outbox() == (Message(key=key, body={"n": BIG}),)
     assert store.outbox(run_id="r2") == ()
 
+    assert store.outbox(before=after(-1)) == ()
+    assert store.outbox(before=after(99)) == store.outbox()
+
     other = Writer(store, "r2")
     other.create()
     other.append(other.stepped("a", "ready"), expected=1, settled=(key,))
