@@ -67,6 +67,8 @@ def ls(states: tuple[str, ...], workflow: str, limit: int, cursor: str, format_:
         return OK
     for row in rows:
         click.echo(f"{row['id']}  {row['status']:<10} {row['created_at']}  {row['workflow']}")
+    if not rows:
+        say("there are no such runs" if states or workflow or cursor else "there are no runs yet")
     if page.next:
         say(f"more: --cursor {page.next}")
     return OK
@@ -178,10 +180,16 @@ def resume(run_id: str) -> int:
 @click.argument("payload", metavar="[JSON]", default="null")
 def signal(run_id: str, name: str, payload: str) -> int:
     """Send a signal to a run."""
+    from dagflow.core.errors import UsageError, ValueRefusedError
     from dagflow.core.values import read_json
 
+    try:
+        value = read_json(payload)
+    except ValueRefusedError as error:
+        remedy = """write a text as '"yes"', an object as '{"n": 1}'"""
+        raise UsageError(f"the payload {payload!r} is {error.reason}", remedy=remedy) from error
     with opened() as runs:
-        runs.signal(run_id, name, read_json(payload))
+        runs.signal(run_id, name, value)
     return OK
 
 
