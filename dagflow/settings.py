@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ class Settings:
 
 
 DEFAULT_DATABASE = "sqlite:///.dagflow/dagflow.db"
+_SMALL = re.compile(r"[0-9]{1,5}")
 SECRET_PREFIX = "DAGFLOW_SECRET_"  # noqa: S105  # a prefix of names, not a secret
 
 
@@ -63,6 +65,6 @@ def _database(text: str) -> str:
 
 def _count(environment: Mapping[str, str], name: str, default: int) -> int:
     text = environment.get(name, str(default))
-    if not text.isdigit() or not 1 <= int(text) <= 10_000:  # noqa: PLR2004
+    if not _SMALL.fullmatch(text) or not 1 <= int(text) <= 10_000:  # noqa: PLR2004
         raise UsageError(f"{name} is {text!r}", remedy="give a whole number from 1 to 10000")
     return int(text)

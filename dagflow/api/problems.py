@@ -14,6 +14,7 @@ from dagflow.core.errors import (
     BugError,
     ConflictError,
     DagflowError,
+    DamagedError,
     NotAllowedError,
     NotFoundError,
     UnavailableError,
@@ -62,6 +63,7 @@ STATUS: Final[tuple[tuple[type[DagflowError], int, str], ...]] = (
     (NotFoundError, 404, "not-found"),
     (ConflictError, 409, "conflict"),
     (UnavailableError, UNAVAILABLE, "unavailable"),
+    (DamagedError, 500, "damaged"),
 )
 _HTTP: Final = {404: "not-found", 405: "method-not-allowed"}
 

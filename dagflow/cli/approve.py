@@ -37,6 +37,8 @@ def command(
             waiting = [approval_view(approval) for approval in runs.approvals()]
             if format_ == "json":
                 print_json({"schema_version": 1, "approvals": [*waiting]})
+            elif not waiting:
+                say("nothing waits for a person")
             for it in waiting if format_ == "text" else ():
                 click.echo(f"{it['id']}  {it['step']}  asked {it['asked_at']}")
             return OK

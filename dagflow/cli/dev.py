@@ -10,8 +10,6 @@ from dagflow.cli.exits import OK
 from dagflow.core.errors import UsageError
 from dagflow.settings import read
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
 
 @click.command("dev")
 @click.option("--host", default="127.0.0.1", show_default=True)
@@ -23,6 +21,8 @@ def command(host: str, port: int, unsafe_no_sandbox: bool) -> int:
     Runs whose process died are taken up again. For one person on one machine: there is no
     authentication, so it listens on loopback only.
     """
+    from dagflow.api.guard import LOOPBACK
+
     if host not in LOOPBACK:
         raise UsageError(
             f"dev has no authentication, so it does not listen on {host}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from dagflow.cli.exits import BY_RUN
+from dagflow.cli.exits import BY_RUN, OK
 from dagflow.cli.output import print_json, print_json_line, say, write_file
 from dagflow.core.plan import Plan
 from dagflow.core.text import clean
@@ -26,8 +26,8 @@ def show_end(view: JsonObject, format_: str) -> None:
 
 
 def exit_code(view: JsonObject) -> int:
-    """Return the exit code of a run that is over."""
-    return BY_RUN.get(str(cast("JsonObject", view["run"])["status"]), 1)
+    """Return the exit code of a run; one that is not over has not failed."""
+    return BY_RUN.get(str(cast("JsonObject", view["run"])["status"]), OK)
 
 
 def write_page(file: str, view: JsonObject, plan: Plan) -> None:

@@ -8,6 +8,7 @@ from dagflow.core.errors import (
     BugError,
     ConflictError,
     DagflowError,
+    DamagedError,
     NotAllowedError,
     NotFoundError,
     StepError,
@@ -34,6 +35,7 @@ BY_ERROR: Final[tuple[tuple[type[DagflowError], int], ...]] = (
     (NotFoundError, NOT_FOUND),
     (ConflictError, NOT_FOUND),
     (UnavailableError, UNAVAILABLE),
+    (DamagedError, UNAVAILABLE),
     (StepError, RUN_FAILED),
 )
 
@@ -45,6 +47,6 @@ BY_RUN: Final = {
 }
 
 
-def code_of(error: DagflowError) -> int:
+def code_of(error: Exception) -> int:
     """Return the exit code of an error."""
     return next((code for kind, code in BY_ERROR if isinstance(error, kind)), BUG)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dagflow import wiring
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
+from dagflow.core.errors import DagflowError
 from dagflow.core.events import decode
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run, StepChanged
@@ -62,8 +63,12 @@ def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[Run]) -> Cal
             waiting.cancel()
             return
         asked = True
-        say("cancelling; once more leaves the run to `dagflow runs recover`")
-        running.runs.cancel(run_id, by="signal")
+        try:
+            running.runs.cancel(run_id, by="signal")
+            said = "cancelling"
+        except DagflowError as error:  # it is finishing already, or the database is locked
+            said = error.message
+        say(f"{said}; once more leaves the run to `dagflow runs recover`")
 
     return stop
 
@@ -74,13 +79,13 @@ async def _watch(watch: Subscription, shown: Progress, running: Runtime, run_id:
     for stored in running.runs.events(run_id, after=0, limit=10_000):
         seq = stored.seq
         shown.show(Recorded(run_id=run_id, seq=seq, change=decode(stored.body)))
-    _tell_approvals(running, run_id, told)
+    tell_approvals(running, run_id, told)
     async for event in watch:
         if isinstance(event, Recorded) and event.seq <= seq:
             continue  # it was stored before we began to watch, and has been shown
         shown.show(event)
         if _asks_a_person(event):
-            _tell_approvals(running, run_id, told)
+            tell_approvals(running, run_id, told)
 
 
 def _asks_a_person(event: LiveEvent) -> bool:
@@ -89,7 +94,8 @@ def _asks_a_person(event: LiveEvent) -> bool:
     return event.change.after == "waiting(approval)"
 
 
-def _tell_approvals(running: Runtime, run_id: str, told: set[str]) -> None:
+def tell_approvals(running: Runtime, run_id: str, told: set[str]) -> None:
+    """Say what waits for a person, once."""
     for approval in running.runs.approvals(run_id):
         if approval.id not in told:
             told.add(approval.id)

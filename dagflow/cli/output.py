@@ -48,6 +48,6 @@ def write_file(path: str, text: str) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         if error.errno == 28:  # noqa: PLR2004  # ENOSPC is not the caller's mistake
-            raise
+            raise OSError(error.errno, error.strerror, path) from error
         message = f"{path} can't be written: {error.strerror}"
         raise UsageError(message, remedy="name a file in a folder that exists") from error

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import Final
 
 from dagflow import wiring
-from dagflow.cli.following import follow
+from dagflow.cli import complain
+from dagflow.cli.following import follow, tell_approvals
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
+from dagflow.core.errors import DamagedError
+from dagflow.core.plan import Plan
 from dagflow.core.run import Run, RunState
-from dagflow.core.text import clean
 from dagflow.core.values import JsonObject
 from dagflow.executor.recovery import Recovered, recover
 from dagflow.settings import Settings
@@ -23,44 +26,46 @@ POLL: Final = 0.1
 
 async def recover_runs(
     settings: Settings, run_id: str | None, progress: Callable[..., Progress]
-) -> list[JsonObject]:
-    """Recover one run and follow it to its end, or all that are not over; return them.
+) -> tuple[list[JsonObject], list[Exception]]:
+    """Recover one run and follow it to its end, or all that are not over.
 
-    Of all runs, one that only waits for a person or a signal is left: it needs no process.
+    Returns the runs, and why others can't go on. Of all runs, one that only waits for a person
+    or a signal is left: it needs no process.
     """
     async with wiring.runtime(settings, module_paths=_folders(settings)) as running:
         found = recover(running.engine, run_id)
-        _tell(found)
-        broken = {one for one, _ in found.broken}
-        ours = [one for one in found.runs if one not in broken and not _has_parent(running, one)]
-        if run_id is not None:
-            await follow(running, run_id, progress(quiet=False))
-        else:
+        tell(found)
+        whole = [one for one in found.runs if one not in found.broken]
+        ours = [one for one in whole if one == run_id or not running.runs.get(one).parent]
+        if run_id is None:
             await _until_patient(running, ours)
-        return [running.runs.show(one) for one in ours]
+            for one in ours:
+                tell_approvals(running, one, set())
+        elif run_id in ours:
+            await follow(running, run_id, progress(quiet=False))
+        return [running.runs.show(one) for one in ours], list(found.broken.values())
 
 
 def _folders(settings: Settings) -> tuple[str, ...]:
     """Return the folders that the steps of unfinished runs may import from."""
-    store = wiring.open_store(settings)
-    try:
-        digests = {store.get_run(run_id).plan for run_id in store.unfinished()}
-        return wiring.module_folders(store.get_plan(digest) for digest in sorted(digests))
-    finally:
-        store.close()
+    plans: dict[str, Plan] = {}
+    with closing(wiring.open_store(settings)) as store:
+        for run_id in store.unfinished():
+            with suppress(DamagedError):  # that is told when the run is taken up
+                digest = store.get_run(run_id).plan
+                plans[digest] = plans.get(digest) or store.get_plan(digest)
+    return wiring.module_folders(plans.values())
 
 
-def _tell(found: Recovered) -> None:
+def tell(found: Recovered) -> None:
+    """Say what recovery found."""
     for run_id in found.runs:
-        say(f"recovering {run_id}")
+        if run_id not in found.broken:
+            say(f"recovering {run_id}")
     for run_id, path in found.lost:
         say(f"{run_id}: {path} is done again, its worker is gone")
-    for run_id, reason in found.broken:
-        say(f"{run_id} can't go on: {clean(reason)}")
-
-
-def _has_parent(running: Runtime, run_id: str) -> bool:
-    return bool(running.engine.store.get_run(run_id).parent)
+    for run_id, error in found.broken.items():
+        complain(f"run {run_id} can't go on: {error}", getattr(error, "remedy", ""))
 
 
 async def _until_patient(running: Runtime, runs: list[str]) -> None:

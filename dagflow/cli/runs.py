@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dagflow.cli.ending import exit_code, show_end, write_page
-from dagflow.cli.exits import OK
+from dagflow.cli.exits import OK, code_of
 from dagflow.cli.output import print_json, say, use_color
 from dagflow.cli.progress import Progress, progress
+from dagflow.core.run import RunState
 from dagflow.core.text import clean
 from dagflow.core.values import JsonObject
 from dagflow.settings import read
@@ -33,7 +34,7 @@ def command() -> None:
 
 @contextmanager
 def opened() -> Iterator[Runs]:
-    """Give the runs of the database, which must exist already."""
+    """Give the runs of the database, which is made where there is none."""
     from dagflow import wiring
 
     store = wiring.open_store(read())
@@ -44,7 +45,10 @@ def opened() -> Iterator[Runs]:
 
 
 @command.command("ls")
-@click.option("--status", "states", multiple=True, help="Only runs in this state.")
+@click.option(
+    "--status", "states", multiple=True, help="Only runs in this state.",
+    type=click.Choice([state.value for state in RunState]),
+)  # fmt: skip
 @click.option("--workflow", default="", help="Only runs of this workflow.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @click.option("--cursor", default="", help="Where the last page ended.")
@@ -63,6 +67,8 @@ def ls(states: tuple[str, ...], workflow: str, limit: int, cursor: str, format_:
         return OK
     for row in rows:
         click.echo(f"{row['id']}  {row['status']:<10} {row['created_at']}  {row['workflow']}")
+    if not rows:
+        say("there are no such runs" if states or workflow or cursor else "there are no runs yet")
     if page.next:
         say(f"more: --cursor {page.next}")
     return OK
@@ -76,12 +82,12 @@ def show(run_id: str, html_file: str | None, format_: str) -> int:
     """Show a run and its steps."""
     with opened() as runs:
         view = runs.show(run_id)
-        plan = runs.plan_of(run_id)
+        plan = runs.plan_of(run_id) if html_file else None
     if format_ == "json":
         print_json(view)
     else:
         _print_run(view)
-    if html_file:
+    if html_file and plan:
         write_page(html_file, view, plan)
     return OK
 
@@ -174,10 +180,16 @@ def resume(run_id: str) -> int:
 @click.argument("payload", metavar="[JSON]", default="null")
 def signal(run_id: str, name: str, payload: str) -> int:
     """Send a signal to a run."""
+    from dagflow.core.errors import UsageError, ValueRefusedError
     from dagflow.core.values import read_json
 
+    try:
+        value = read_json(payload)
+    except ValueRefusedError as error:
+        remedy = """write a text as '"yes"', an object as '{"n": 1}'"""
+        raise UsageError(f"the payload {payload!r} is {error.reason}", remedy=remedy) from error
     with opened() as runs:
-        runs.signal(run_id, name, read_json(payload))
+        runs.signal(run_id, name, value)
     return OK
 
 
@@ -192,12 +204,12 @@ def recover(run_id: str | None, unsafe_no_sandbox: bool, format_: str) -> int:
     """
     from dagflow.cli.recovering import recover_runs
 
-    views = asyncio.run(recover_runs(read(unsafe=unsafe_no_sandbox), run_id, progress))
-    if not views:
+    views, broken = asyncio.run(recover_runs(read(unsafe=unsafe_no_sandbox), run_id, progress))
+    if not views and not broken:
         say("nothing to recover")
     for view in views:
         show_end(view, format_)
-    return max([exit_code(view) for view in views], default=OK)
+    return max([*map(exit_code, views), *map(code_of, broken)], default=OK)
 
 
 def user() -> str:

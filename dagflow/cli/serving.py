@@ -14,6 +14,7 @@ from dagflow.api.app import create_app
 from dagflow.api.guard import LOOPBACK
 from dagflow.api.services import Services
 from dagflow.cli.output import say
+from dagflow.cli.recovering import tell
 from dagflow.core.errors import UsageError
 from dagflow.executor.recovery import recover
 from dagflow.service.workflows import Workflows
@@ -42,8 +43,7 @@ async def serve(settings: Settings, host: str, port: int) -> None:
     listening = bind(host, port)
     try:
         async with wiring.runtime(settings, everything=True) as running:
-            for run_id in recover(running.engine).runs:
-                say(f"recovering {run_id}")
+            tell(recover(running.engine))
             services = Services(running.runs, Workflows(running.engine))
             server = server_of(services, hosts={host.lower(), *LOOPBACK})
             say(f"dagflow API on http://{host}:{listening.getsockname()[1]}/v1")

@@ -7,6 +7,7 @@ DagflowError
 │   └── VersionConflictError     another writer was first; load again and decide again
 ├── NotAllowedError          the caller may not do this
 ├── UnavailableError         a server, database or model can't be reached, is locked or full
+├── DamagedError             what is stored can't be read: it was damaged, or is too new
 ├── ValueRefusedError        a JSON value that can't be carried exactly
 ├── StepError                a step's attempt failed; carries its class
 └── BugError                 dagflow broke its own rules
@@ -62,6 +63,10 @@ class NotAllowedError(DagflowError):
 
 class UnavailableError(DagflowError):
     """A server, database or model can't be reached, is locked or is full."""
+
+
+class DamagedError(DagflowError):
+    """What is stored can't be read: it was damaged, or a newer dagflow wrote it."""
 
 
 class ValueRefusedError(DagflowError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, TypeAlias, cast
 
+from dagflow.core.clock import instant
 from dagflow.core.errors import ERROR_CLASSES, ErrorClass, ValueRefusedError
 from dagflow.core.records import dataclass
 from dagflow.core.run import (
@@ -78,11 +79,6 @@ def _optional(codec: _Codec) -> _Codec:
         lambda value: None if value is None else codec.write(value),
         lambda value, at: None if value is None else codec.read(value, at),
     )
-
-
-def _write_instant(value: datetime) -> JsonValue:
-    # `strftime` would take ten times as long, at every step
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _read_instant(value: JsonValue, at: str) -> datetime:
@@ -180,7 +176,7 @@ _INTEGER = _of_type(int, "an integer")
 _FLAG = _of_type(bool, "true or false")
 _JSON = _Codec(_as_is, _read_json)
 _OBJECT = _Codec(_as_is, lambda value, at: _object(_read_json(value, at), at))
-_TIME = _Codec(_write_instant, _read_instant)
+_TIME = _Codec(instant, _read_instant)
 _TIME_OR_NONE = _optional(_TIME)
 _FAILURE_OR_NONE = _optional(_Codec(_write_failure, _read_failure))
 _STATE = _Codec(_as_is, _read_state)

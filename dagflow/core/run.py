@@ -392,9 +392,10 @@ class StartChild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopChild:
-    """Cancel the child run of the step at `path`."""
+    """Cancel the child run that the step at `path` started with `key`, or start it no more."""
 
     path: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from dagflow.core.steps import KINDS
 from dagflow.executor.attempts import step_of
 from dagflow.executor.dispatch.base import Dispatcher
 from dagflow.executor.faults import Reach
-from dagflow.executor.held import Held, Turn
+from dagflow.executor.held import Held, Turn, bell_key
 from dagflow.executor.live.base import LiveBus, Recorded
-from dagflow.store.rows import StoredRun
+from dagflow.store.rows import Batch, MessageKey, StoredRun
 
 
 class Aftermath:
@@ -21,14 +21,17 @@ class Aftermath:
         self._dispatcher = dispatcher
         self._live = live
         self._reach = reach
+        self.rung: set[MessageKey] = set()
+        """Messages that were handed to the dispatcher, until that is noted or they are settled."""
 
-    def of_turn(self, held: Held, turn: Turn, seq: int) -> None:
-        """Tell what this process has stored; `seq` is that of the last change."""
+    def of_turn(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
+        """Tell what this process has stored as `batch`; `seq` is that of the last change."""
         run_id = held.run.id
+        self.rung.difference_update(batch.settled)
         self._publish(run_id, turn.changes, seq)
         self._reach("before-dispatch")
         for bell in turn.bells():
-            self._dispatcher.ring(run_id, bell.path, bell.queue, bell.priority)
+            self._ring(run_id, bell.path, bell.queue, bell.priority)
         self._reach("after-dispatch")
         self._dispatcher.wake(run_id, held.wake_at)
         for command in turn.commands:
@@ -49,8 +52,12 @@ class Aftermath:
         for path in list(held.run.active):
             step = step_of(held.plan, path)
             if held.run.steps[path].state == "ready" and not KINDS[step.kind].in_engine:
-                self._dispatcher.ring(held.run.id, path, step.queue, step.priority)
+                self._ring(held.run.id, path, step.queue, step.priority)
         self._dispatcher.wake(held.run.id, held.wake_at)
+
+    def _ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
+        if self._dispatcher.ring(run_id, path, queue, priority):
+            self.rung.add(bell_key(run_id, path))
 
     def _publish(self, run_id: str, changes: Sequence[Change], seq: int) -> None:
         if self._live.is_watched(run_id):

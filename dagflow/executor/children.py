@@ -7,7 +7,7 @@ batch that it leads to. Doing one again after a crash changes nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -44,14 +44,22 @@ class Family(Protocol):
         header: Header,
         *,
         deadline_at: datetime | None = None,
-        settled: Sequence[MessageKey] = (),
+        answers: MessageKey | None = None,
     ) -> str:
-        """Create and begin a run."""
+        """Create and begin a run, or raise `ConflictError` where it need not be any more."""
         ...
 
     def handle(self, run_id: str, *events: Event, settled: Sequence[MessageKey] = ()) -> object:
         """Take events."""
         ...
+
+
+def awaited(plan: Plan, run: Run) -> Iterator[str]:
+    """Yield the child runs that a run waits for, started or not."""
+    for path in run.active:
+        record = run.steps[path]
+        if record.state == "waiting(child)" and step_of(plan, path).kind == "workflow":
+            yield child_run_id(run.id, str(record.data["key"]))
 
 
 def perform(engine: Family, message: Message) -> None:
@@ -67,8 +75,8 @@ def perform(engine: Family, message: Message) -> None:
 
 
 def _start(engine: Family, message: Message) -> None:
-    parent, path = engine.run(message.key.run_id), message.key.path
-    key = str(message.body["key"])
+    parent, key = engine.run(message.key.run_id), message.key.path
+    path = str(message.body["path"])
     plan = step_of(engine.plan_of(parent.id), path).child
     if plan is None:
         raise BugError(f"the plan of run {parent.id} holds no child plan for step {path!r}")
@@ -89,18 +97,20 @@ def _start(engine: Family, message: Message) -> None:
     try:
         at = message.body["deadline_at"]
         deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
-        engine.start(plan, header, deadline_at=deadline, settled=(message.key,))
-    except ConflictError:  # a crash came between its start and now
+        engine.start(plan, header, deadline_at=deadline, answers=message.key)
+    except ConflictError:  # another process was first, or its parent was stopped meanwhile
         engine.store.settle((message.key,))
     engine.reach("after-child")
 
 
 def _stop(engine: Family, message: Message) -> None:
-    """Cancel the child runs of a step; those that are over stay as they are."""
-    for child in engine.store.children(message.key.run_id):
-        if child.parent_path == message.key.path and child.finished_at is None:
-            engine.handle(child.id, Cancel(by=f"run {message.key.run_id}", reason="parent"))
-    engine.store.settle((message.key,))
+    """Cancel a child run; one that is over stays as it is, one that never began never will."""
+    parent = message.key.run_id
+    cancel = Cancel(by=f"run {parent}", reason="parent")
+    try:
+        engine.handle(child_run_id(parent, message.key.path), cancel, settled=(message.key,))
+    except NotFoundError:
+        engine.store.settle((message.key,))
 
 
 def _tell(engine: Family, message: Message) -> None:

@@ -7,14 +7,16 @@ memory is needed to go on after a crash.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
-from dagflow.core.errors import VersionConflictError
+from dagflow.core.errors import UnavailableError, VersionConflictError
 from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Begin,
@@ -29,7 +31,7 @@ from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
 from dagflow.executor.attempts import attempt_of
-from dagflow.executor.children import perform
+from dagflow.executor.children import awaited, perform
 from dagflow.executor.decide import decide, next_wake
 from dagflow.executor.dispatch.base import Dispatcher
 from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims, loaded
@@ -41,6 +43,8 @@ from dagflow.executor.steps.base import Attempt
 from dagflow.executor.waiters import Waiters
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+
+_log = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
@@ -128,9 +132,13 @@ class Engine:
         *,
         key: IdempotencyKey | None = None,
         deadline_at: datetime | None = None,
-        settled: Sequence[MessageKey] = (),
+        answers: MessageKey | None = None,
     ) -> str:
-        """Create a run with this header, its inputs checked already, and begin it."""
+        """Create a run with this header, its inputs checked already, and begin it.
+
+        `answers` is the message that asked for it. Raises `ConflictError` when the run exists, or
+        when the message is gone from the outbox.
+        """
         with self._lock:
             held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
             turn = Turn()
@@ -138,10 +146,10 @@ class Engine:
                 turn.fold(held, bounded(held.run, deadline_at, header.created_at))
             self._take(held, turn, Begin(), header.created_at)
             held.wake_at = _wake(held, turn, ticked=False)
-            batch = turn.batch(held, settled)
+            batch = turn.batch(held, ())
             new = None if plan.digest in self._plans else plan
             self.reach("before-append")
-            run_id = self.store.create(header, batch, plan=new, key=key)
+            run_id = self.store.create(header, batch, plan=new, key=key, answers=answers)
             self._plans[plan.digest] = held.plan
             if run_id == header.id:
                 held.run.version = 1
@@ -187,7 +195,8 @@ class Engine:
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
         with self._lock:
-            return self._hold(run_id).plan
+            held = self._held.get(run_id)
+            return self._plan(self.store.get_run(run_id).plan) if held is None else held.plan
 
     def held(self) -> tuple[str, ...]:
         """Return the unfinished runs that this process has taken up."""
@@ -212,17 +221,47 @@ class Engine:
             self._held.pop(run_id, None)
             self._waiters.fail(run_id, error)
 
+    @contextmanager
+    def apart(self, run_id: str, broken: dict[str, Exception] | None = None) -> Iterator[None]:
+        """Make what is wrong with one run the matter of who waits for it, and of no other run.
+
+        Its error is added to `broken`. That the database can't be used is everybody's matter.
+        """
+        try:
+            yield
+        except UnavailableError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
+            _log.error("run_broken run_id=%s", run_id, exc_info=error)
+            self.abandon(run_id, error)
+            if broken is not None:
+                broken[run_id] = error
+
     def refresh(self) -> tuple[str, ...]:
-        """Catch up with what other processes stored, and return the runs that they changed."""
+        """Catch up with what other processes stored, and return the runs that they changed.
+
+        Child runs that they started for runs held here are held here, too.
+        """
         with self._lock:
             stored = self.store.versions(list(self._held)) if self._held else {}
             held = [self._held[run_id] for run_id in stored]
             changed = [one for one in held if stored[one.run.id] > one.run.version]
             for one in changed:
-                version = one.run.version
-                catch_up(one, self.store)
-                self._catch_up(one, version)
+                with self.apart(one.run.id):
+                    version = one.run.version
+                    catch_up(one, self.store)
+                    self._catch_up(one, version)
+            for one in list(self._held.values()):
+                with self.apart(one.run.id):
+                    self._adopt(one)
             return tuple(one.run.id for one in changed)
+
+    def note_sent(self) -> None:
+        """Note which ready steps were handed to the dispatcher and are not claimed yet."""
+        with self._lock:
+            rung = set(self._aftermath.rung)
+            self.store.mark_sent(tuple(rung), self.clock.now())
+            self._aftermath.rung -= rung
 
     def resume(self, run_id: str) -> None:
         """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
@@ -272,7 +311,7 @@ class Engine:
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
         """Do what a stored batch asks for."""
         self.reach("after-append")
-        self._aftermath.of_turn(held, turn, seq)
+        self._aftermath.of_turn(held, turn, batch, seq)
         if held.run.state.is_final:
             self._over(held)
         for message in batch.messages:
@@ -283,6 +322,12 @@ class Engine:
         self._aftermath.of_others(held, self.store.load(held.run.id, after=version))
         if held.run.state.is_final:
             self._over(held)
+
+    def _adopt(self, held: Held) -> None:
+        """Take up the child runs that a run waits for."""
+        missing = [run for run in awaited(held.plan, held.run) if run not in self._held]
+        for child in self.store.versions(missing) if missing else ():
+            self.resume(child)
 
     def _over(self, held: Held) -> None:
         """Tell who waits for a run that it is over, and hold it no longer."""

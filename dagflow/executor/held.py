@@ -21,6 +21,7 @@ from dagflow.core.run import (
 from dagflow.core.values import JsonObject
 from dagflow.executor.decide import next_wake
 from dagflow.store.base import LogStore
+from dagflow.store.reading import reading
 from dagflow.store.rows import Batch, Header, Message, MessageKey, StoredRun
 
 
@@ -51,6 +52,9 @@ def begun(header: Header) -> Run:
 def loaded(stored: StoredRun, plan: Plan) -> Held:
     """Return a run as its whole log makes it."""
     held = Held(header=stored.header, plan=plan, run=begun(stored.header))
+    with reading(f"run {stored.header.id}"):
+        if len(stored.changes) < stored.seq:
+            raise ValueError(f"{stored.seq - len(stored.changes)} of its changes are missing")
     _fold(held, stored)
     return held
 
@@ -61,8 +65,9 @@ def catch_up(held: Held, store: LogStore) -> None:
 
 
 def _fold(held: Held, stored: StoredRun) -> None:
-    for change in stored.changes:
-        held.run.apply(change)
+    with reading(f"run {held.run.id}"):
+        for change in stored.changes:
+            held.run.apply(change)
     held.run.version = stored.version
     final = held.run.state.is_final
     held.wake_at = None if final else next_wake(held.plan, held.run)
@@ -106,29 +111,41 @@ class Turn:
 
     def messages(self, held: Held) -> list[Message]:
         """Return the outbox rows of the turn."""
-        found = [_dispatch(held.run.id, bell) for bell in self.bells()]
-        for command in self.commands:
-            if isinstance(command, StartChild):
-                found.append(_start_child(held.run.id, command))
-            elif isinstance(command, StopChild):
-                key = MessageKey(held.run.id, "stop_child", command.path)
-                found.append(Message(key=key, body={}))
+        run_id, stopped = held.run.id, self._stopped()
+        starts = [c for c in self.commands if isinstance(c, StartChild) and c.key not in stopped]
+        found = [
+            *(_dispatch(run_id, bell) for bell in self.bells()),
+            *(_start_child(run_id, start) for start in starts),
+            *(Message(key=MessageKey(run_id, "stop_child", key), body={}) for key in stopped),
+        ]
         if held.header.parent and held.run.state.is_final:
             found.append(Message(key=ended_key(held.run.id), body={}))
         return found
 
     def settled(self, run_id: str) -> list[MessageKey]:
-        """Return the bells that need no answer any more: their steps have left `ready`."""
+        """Return what is not to be done any more: steps have left `ready`, children are stopped."""
         moves = [c for c in self.changes if isinstance(c, StepChanged) and c.before != c.after]
         fresh = {move.path for move in moves if move.after == "ready"}
         left = {move.path for move in moves if move.before == "ready"} - fresh
-        return [MessageKey(run_id, "dispatch", path) for path in sorted(left)]
+        return [
+            *(bell_key(run_id, path) for path in sorted(left)),
+            *(MessageKey(run_id, "start_child", key) for key in self._stopped()),
+        ]
+
+    def _stopped(self) -> list[str]:
+        """Return the keys of the child runs that are to be stopped."""
+        return [c.key for c in self.commands if isinstance(c, StopChild)]
 
 
 def claims(bells: list[Dispatch], worker: str, until: datetime, slots: int) -> list[Claim]:
     """Return claims of the most urgent of these steps, as many as there are slots."""
     urgent = sorted(bells, key=lambda bell: -bell.priority)[:slots]
     return [Claim(path=bell.path, worker=worker, until=until) for bell in urgent]
+
+
+def bell_key(run_id: str, path: str) -> MessageKey:
+    """Name the message that a step is ready to be claimed."""
+    return MessageKey(run_id, "dispatch", path)
 
 
 def ended_key(child: str) -> MessageKey:
@@ -138,14 +155,14 @@ def ended_key(child: str) -> MessageKey:
 
 def _dispatch(run_id: str, bell: Dispatch) -> Message:
     body: JsonObject = {"queue": bell.queue, "priority": bell.priority}
-    return Message(key=MessageKey(run_id, "dispatch", bell.path), body=body)
+    return Message(key=bell_key(run_id, bell.path), body=body)
 
 
 def _start_child(run_id: str, command: StartChild) -> Message:
     at = command.deadline_at
     body: JsonObject = {
+        "path": command.path,
         "inputs": command.inputs,
-        "key": command.key,
         "deadline_at": None if at is None else at.isoformat(),
     }
-    return Message(key=MessageKey(run_id, "start_child", command.path), body=body)
+    return Message(key=MessageKey(run_id, "start_child", command.key), body=body)

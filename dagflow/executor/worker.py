@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Self
 
-from dagflow.core.errors import DagflowError, NotFoundError, UnavailableError
+from dagflow.core.errors import DagflowError, UnavailableError
 from dagflow.core.run import Event, LoseLease, Tick
 from dagflow.executor.dispatch.inline import InlineDispatcher
 from dagflow.executor.engine import Claimant, Engine
@@ -29,7 +29,10 @@ from dagflow.executor.underway import Underway
 _log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks for what other processes did to the runs held here."""
+"""Seconds between two looks for what other processes did to the runs held here.
+
+Bells are noted as rung no sooner: most are answered by then, and need no second transaction.
+"""
 SWEEP_EVERY = 5.0
 """Seconds between two looks for leases that are lost and messages that nobody handled."""
 PATIENCE = 1.0
@@ -121,8 +124,9 @@ class Worker:
             self._underway.stop(lease.run_id, lease.path, lease.token)
 
     def look(self) -> None:
-        """Catch up with what other processes did."""
+        """Catch up with what other processes did, and say which bells are rung."""
         self._engine.refresh()
+        self._engine.note_sent()
 
     def sweep(self) -> None:
         """Do what workers that are gone have left undone."""
@@ -227,16 +231,12 @@ class Worker:
         Tells whether the database could be reached.
         """
         try:
-            act()
+            with self._engine.apart(run_id):
+                act()
         except UnavailableError as error:
             _log.warning("database_unavailable run_id=%s reason=%s", run_id, error.message)
             self._loop.call_later(PATIENCE, self._turn_soon)
             return False
-        except NotFoundError as error:
-            _log.warning("run_gone run_id=%s reason=%s", run_id, error.message)
-        except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
-            _log.exception("run_broken run_id=%s", run_id)
-            self._engine.abandon(run_id, error)
         return True
 
     def _set_timer(self) -> None:

@@ -184,7 +184,7 @@ def _target(reference: JsonValue, root: Schema) -> Schema:
     for name in keys_of(reference[1:]):
         if isinstance(found, dict) and name in found:
             found = found[name]
-        elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
             found = found[int(name)]
         else:
             return True

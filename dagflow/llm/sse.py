@@ -33,7 +33,9 @@ class EventParser:
         yield from self._lines(self._decoder.decode(b"", final=True) + "\n\n")
 
     def _lines(self, text: str) -> Iterator[str]:
-        if self._skip_newline and text:
+        if not text:
+            return  # whether a LF is to be skipped is still open
+        if self._skip_newline:
             # the LF of a CR LF that two chunks shared
             text = text.removeprefix("\n")
             self._skip_newline = False

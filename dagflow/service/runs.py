@@ -67,7 +67,9 @@ class Runs:
 
         Cancelling a run that is being cancelled is fine.
         """
-        self._do(run_id, Cancel(by=by, reason=reason))
+        refused = self.engine.handle(run_id, Cancel(by=by, reason=reason)).refused
+        if refused and not self._is_being_cancelled(run_id):
+            _check(run_id, refused)
 
     def pause(self, run_id: str) -> None:
         """Start no more steps until `resume`."""
@@ -86,8 +88,7 @@ class Runs:
         refused = self.engine.handle(run_id, Signal(name=name, payload=payload)).refused
         if refused and WRONG_TYPE in refused[0]:
             raise UsageError(f"run {run_id}: {refused[0]}")
-        if refused:
-            raise ConflictError(f"run {run_id}: {refused[0]}")
+        _check(run_id, refused)
 
     def settle(
         self, run_id: str, path: str, *, succeeded: bool, output: JsonValue, by: str
@@ -119,10 +120,19 @@ class Runs:
         answer = Decide(path=found.path, approve=approve, by=by, comment=comment, arguments=seen)
         self._do(found.run_id, answer)
 
+    def _is_being_cancelled(self, run_id: str) -> bool:
+        run = self.engine.run(run_id)
+        return run.cancel_requested and not run.state.is_final
+
     def _do(self, run_id: str, event: Event) -> None:
-        refused: Sequence[str] = self.engine.handle(run_id, event).refused
-        if refused:
-            raise ConflictError(f"run {run_id}: {refused[0]}")
+        _check(run_id, self.engine.handle(run_id, event).refused)
+
+
+def _check(run_id: str, refused: Sequence[str]) -> None:
+    """Raise what the engine refused, which names the run or is about a part of it."""
+    for why in refused:
+        named = why.startswith(f"run {run_id} ")
+        raise ConflictError(why if named else f"run {run_id}: {why}")
 
 
 def hash_of(approval: Approval) -> str:

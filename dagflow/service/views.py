@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+from dagflow.core.clock import instant
 from dagflow.core.plan import Plan, PlanStep
 from dagflow.core.run import Run, StepFailure, StepRecord
 from dagflow.core.values import JsonObject
@@ -14,9 +15,8 @@ from dagflow.store.rows import Approval, RunRow
 SCHEMA_VERSION: Final = 1
 
 
-def instant(when: datetime | None) -> str | None:
-    """Write an instant as RFC 3339 in UTC, to the microsecond."""
-    return when.isoformat().replace("+00:00", "Z") if when else None
+def _instant(when: datetime | None) -> str | None:
+    return instant(when) if when else None
 
 
 def split_label(label: str) -> tuple[str, str | None]:
@@ -40,16 +40,16 @@ def step_view(record: StepRecord) -> JsonObject:
         "reason": "recovered" if record.recovered else reason,
         "attempts": record.attempt,
         "error": failure_view(record.error),
-        "ready_at": instant(record.ready_at),
-        "started_at": instant(record.started_at),
-        "finished_at": instant(record.finished_at),
+        "ready_at": _instant(record.ready_at),
+        "started_at": _instant(record.started_at),
+        "finished_at": _instant(record.finished_at),
     }
     if record.has_output:
         view["output"] = record.output
     if record.errors is not None:
         view["errors"] = record.errors
     if record.due is not None and status == "waiting":
-        view["due"] = instant(record.due)
+        view["due"] = _instant(record.due)
     return view
 
 
@@ -67,10 +67,10 @@ def run_view(run: Run, plan: Plan) -> JsonObject:
             "inputs": run.inputs,
             "outputs": run.outputs,
             "error": failure_view(run.error),
-            "created_at": instant(run.created_at),
-            "started_at": instant(run.started_at),
-            "finished_at": instant(run.finished_at),
-            "deadline_at": instant(run.deadline_at),
+            "created_at": _instant(run.created_at),
+            "started_at": _instant(run.started_at),
+            "finished_at": _instant(run.finished_at),
+            "deadline_at": _instant(run.deadline_at),
             "used": run.used,
         },
         "steps": steps_view(run, plan),
@@ -116,9 +116,9 @@ def run_row_view(row: RunRow) -> JsonObject:
         "attempt": row.attempt,
         "parent": row.parent or None,
         "error": failure_view(row.error),
-        "created_at": instant(row.created_at),
-        "started_at": instant(row.started_at),
-        "finished_at": instant(row.finished_at),
+        "created_at": _instant(row.created_at),
+        "started_at": _instant(row.started_at),
+        "finished_at": _instant(row.finished_at),
     }
 
 
@@ -130,7 +130,7 @@ def approval_view(approval: Approval) -> JsonObject:
         "step": approval.path,
         "state": approval.state,
         **approval.body,
-        "asked_at": instant(approval.asked_at),
-        "expires_at": instant(approval.expires_at),
-        "decided_at": instant(approval.decided_at),
+        "asked_at": _instant(approval.asked_at),
+        "expires_at": _instant(approval.expires_at),
+        "decided_at": _instant(approval.decided_at),
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dagflow.compiler import children_of
 from dagflow.compiler.report.json_report import to_json
 from dagflow.compiler.source.parse import parse
+from dagflow.core.clock import instant
 from dagflow.core.errors import NotFoundError, UsageError
 from dagflow.core.plan import Plan
 from dagflow.core.values import JsonObject
@@ -117,5 +118,5 @@ def registered_view(registered: Registered) -> JsonObject:
         "version": registered.version,
         "number": registered.number,
         "plan": registered.plan,
-        "registered_at": registered.registered_at.isoformat().replace("+00:00", "Z"),
+        "registered_at": instant(registered.registered_at),
     }

@@ -72,13 +72,15 @@ class LogStore(Protocol):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run with its first batch, which makes it version 1, and return its id.
 
         `plan` is kept, too, where it may not be known yet. With a key that was used before,
         nothing is written and the id of that run is returned; `ConflictError` when the
-        fingerprint is another. Raises `ConflictError` when the run exists, `NotFoundError` when
-        its plan does not.
+        fingerprint is another. `answers` leaves the outbox with it: of two that answer a message,
+        or that answer and settle it, exactly one succeeds. Raises `ConflictError` when that
+        message is not there any more, or the run exists, `NotFoundError` when its plan does not.
         """
         ...
 
@@ -165,8 +167,10 @@ class QueryStore(Protocol):
         """Return one approval, decided or not. Raises `NotFoundError`."""
         ...
 
-    def outbox(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[Message, ...]:
-        """Return messages that are neither sent nor settled, oldest first."""
+    def outbox(
+        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+    ) -> tuple[Message, ...]:
+        """Return messages that are neither sent nor settled, and put in `before`, oldest first."""
         ...
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:

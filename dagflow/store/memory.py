@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from dagflow.core.errors import ConflictError, NotFoundError, VersionConflictError
-from dagflow.core.events import decode, encode
+from dagflow.core.events import encode
 from dagflow.core.plan import Plan
 from dagflow.core.plan_json import from_json, to_json
 from dagflow.core.run import RUN_FINAL, RunChanged
@@ -20,6 +21,7 @@ from dagflow.store.projection import (
     answered,
     asked,
     batch_time,
+    changes_of,
     header_fields,
     instant,
     message_fields,
@@ -133,12 +135,15 @@ class MemoryRunStore(MemoryPlans):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run; see `LogStore`."""
         with self._lock:
             known = self._known(key)
             if known is not None:
                 return known
+            if answers is not None and answers not in self._outbox:
+                raise ConflictError(f"run {header.id} is not asked for any more")
             if header.id in self._runs:
                 raise ConflictError(f"run {header.id} exists already")
             if plan is not None:
@@ -156,6 +161,7 @@ class MemoryRunStore(MemoryPlans):
                 self._keys[key.scope, key.key] = key
                 self._key_runs[key.scope, key.key] = header.id
             self.append(batch, expected_version=0)
+            self.settle([] if answers is None else [answers])
             return header.id
 
     def _known(self, key: IdempotencyKey | None) -> str | None:
@@ -209,7 +215,7 @@ class MemoryRunStore(MemoryPlans):
                 header=to_header(row, self._inputs[run_id]),
                 version=row["version"],
                 seq=row["seq"],
-                changes=tuple(decode(json.loads(body)) for body in bodies),
+                changes=changes_of(run_id, bodies),
             )
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:
@@ -308,9 +314,16 @@ class MemoryRunStore(MemoryPlans):
             raise NotFoundError(f"there is no approval {approval_id}")
         return to_approval(self._approvals[approval_id])
 
-    def outbox(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[Message, ...]:
+    def outbox(
+        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+    ) -> tuple[Message, ...]:
         """Return open messages; see `QueryStore`."""
-        rows = self._of(self._outbox.values(), run_id, lambda row: row["sent_at"] is None)
+        until = inf if before is None else micros(before) or 0
+        rows = self._of(
+            self._outbox.values(),
+            run_id,
+            lambda row: row["sent_at"] is None and row["created_at"] <= until,
+        )
         rows = self._sorted(rows, "created_at", "run_id", "kind", "path")
         return tuple(map(to_message, rows[:limit]))
 

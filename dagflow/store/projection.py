@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from dagflow.core.errors import ErrorClass
-from dagflow.core.run import Run, StepChanged, StepFailure, StepRecord, StepsReset
+from dagflow.core.events import decode
+from dagflow.core.run import Change, Run, StepChanged, StepFailure, StepRecord, StepsReset
 from dagflow.core.values import JsonValue
+from dagflow.store.reading import reading
 from dagflow.store.rows import (
     Approval,
     Batch,
@@ -171,6 +174,35 @@ def batch_time(batch: Batch) -> datetime:
     return batch.changes[-1].at if batch.changes else _EPOCH
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _of(
+    kind: str, column: str
+) -> Callable[[Callable[Concatenate[Found, _P], _T]], Callable[Concatenate[Found, _P], _T]]:
+    """Make the error for a row that can't be read name what the row is of."""
+
+    def named(
+        read: Callable[Concatenate[Found, _P], _T],
+    ) -> Callable[Concatenate[Found, _P], _T]:
+        @wraps(read)
+        def reads(row: Found, *rest: _P.args, **more: _P.kwargs) -> _T:
+            with reading(f"{kind} {row[column]}"):
+                return read(row, *rest, **more)
+
+        return cast("Callable[Concatenate[Found, _P], _T]", reads)
+
+    return named
+
+
+def changes_of(run_id: str, bodies: Iterable[str]) -> tuple[Change, ...]:
+    """Read a part of a run's log."""
+    with reading(f"run {run_id}"):
+        return tuple(decode(json.loads(body)) for body in bodies)
+
+
+@_of("run", "id")
 def to_run(row: Found) -> RunRow:
     """Read a run's row."""
     return RunRow(
@@ -195,6 +227,7 @@ def to_run(row: Found) -> RunRow:
     )
 
 
+@_of("run", "id")
 def to_header(row: Found, inputs: str) -> Header:
     """Read a run's header."""
     return Header(
@@ -213,6 +246,7 @@ def to_header(row: Found, inputs: str) -> Header:
     )
 
 
+@_of("run", "run_id")
 def to_step(row: Found) -> StepRow:
     """Read a step's row."""
     return StepRow(
@@ -242,6 +276,7 @@ def to_lease(row: Found) -> Lease:
     )
 
 
+@_of("run", "run_id")
 def to_message(row: Found) -> Message:
     """Read an outbox row."""
     body = value_of(row["body"])
@@ -252,6 +287,7 @@ def to_message(row: Found) -> Message:
     )
 
 
+@_of("approval", "id")
 def to_approval(row: Found) -> Approval:
     """Read an approval's row."""
     body = value_of(row["body"])
@@ -281,6 +317,7 @@ def registered_fields(registered: Registered) -> Row:
     }
 
 
+@_of("workflow", "name")
 def to_registered(row: Found) -> Registered:
     """Read the row of a version of a workflow."""
     report = value_of(row["report"])

@@ -14,7 +14,10 @@ MessageKind: TypeAlias = Literal["dispatch", "start_child", "stop_child", "child
 
 @dataclass(frozen=True, slots=True)
 class MessageKey:
-    """Names one outbox row: a run has at most one message of a kind for a path."""
+    """Names one outbox row: a run has at most one message of a kind for a path.
+
+    Of messages about a child run, `path` is the key of its start: each attempt has its own.
+    """
 
     run_id: str
     kind: MessageKind

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from dagflow.core.errors import DagflowError, UnavailableError, UsageError
+from dagflow.core.errors import DagflowError, DamagedError, UnavailableError, UsageError
 
 _MEANINGS: tuple[tuple[str, type[DagflowError], str, str], ...] = (
     (
@@ -48,7 +48,7 @@ _MEANINGS: tuple[tuple[str, type[DagflowError], str, str], ...] = (
     ),
     (
         "malformed",
-        UsageError,
+        DamagedError,
         "the database {url} is damaged",
         "restore it from a backup, or name another with DAGFLOW_DATABASE",
     ),

@@ -246,7 +246,25 @@ def test_runs_are_listed_shown_and_unknown_ones_not_found(shell: Shell) -> None:
     assert "greet" in shown.out
     assert "hello you" in (shell.folder / "run.html").read_text()
     assert shell("runs", "show", "run_nothing").code == 5
-    assert shell("runs", "cancel", listed[0]["id"]).code == 5
+    over = shell("runs", "cancel", listed[0]["id"])
+    assert over.code == 5
+    assert over.err == f"error: run {listed[0]['id']} is succeeded already\n"
+
+
+def test_where_there_is_nothing_to_list_that_is_said_beside_the_data(shell: Shell) -> None:
+    runs, approvals = shell("runs", "ls"), shell("approve")
+
+    assert (runs.code, runs.out, runs.err) == (0, "", "there are no runs yet\n")
+    assert (approvals.code, approvals.out) == (0, "")
+    assert approvals.err == "nothing waits for a person\n"
+
+
+def test_a_signal_that_is_no_json_says_how_to_write_one(shell: Shell) -> None:
+    answer = shell("runs", "signal", "run_x", "go", "yes")
+
+    assert answer.code == 2
+    assert "the payload 'yes' is not JSON" in answer.err
+    assert """help: write a text as '"yes"'""" in answer.err
 
 
 def waiting_approval(shell: Shell) -> str:

@@ -67,7 +67,7 @@ def plan(*steps: PlanStep, name: str = "p", **fields: Any) -> Plan:
     """Return a plan of these steps, in which every move of the language is listed."""
     moves = tuple(
         Constraint(one.path, before, after)
-        for one in _all(steps)
+        for one in _all((*steps, *fields.get("finally_", ())))
         for before, after in sorted(MOVES)
     )
     return sealed(Plan(name=name, version="1", steps=steps, constraints=moves, **fields))

@@ -61,12 +61,17 @@ class Writer:
             created_at=at,
         )
 
-    def create(self, key: IdempotencyKey | None = None, wake_at: datetime | None = None) -> str:
+    def create(
+        self,
+        key: IdempotencyKey | None = None,
+        wake_at: datetime | None = None,
+        answers: MessageKey | None = None,
+    ) -> str:
         """Create the run with the change that starts it."""
         self.store.put_plan(PLAN, NOW)
         begun = self.moved(RunState.RUNNING, started_at=self.at)
         batch = Batch(run=self.run, changes=(begun,), wake_at=wake_at)
-        return self.store.create(self.header, batch, key=key)
+        return self.store.create(self.header, batch, key=key, answers=answers)
 
     def moved(self, to: RunState, **fields: object) -> RunChanged:
         """Apply a change of the run and return it."""

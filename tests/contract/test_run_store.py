@@ -310,11 +310,31 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
     assert store.outbox() == (Message(key=key, body={"n": BIG}),)
     assert store.outbox(run_id="r2") == ()
 
+    assert store.outbox(before=after(-1)) == ()
+    assert store.outbox(before=after(99)) == store.outbox()
+
     other = Writer(store, "r2")
     other.create()
     other.append(other.stepped("a", "ready"), expected=1, settled=(key,))
 
     assert store.outbox() == ()
+
+
+def test_a_message_is_answered_by_one_run_and_by_none_once_it_is_settled(
+    store: RunStore, writer: Writer
+) -> None:
+    key = MessageKey("r1", "start_child", "k")
+    writer.append(
+        writer.stepped("call", "waiting(child)"),
+        expected=1,
+        messages=(Message(key=key, body={}),),
+    )
+    Writer(store, "r2").create(answers=key)
+    assert store.outbox() == ()
+
+    with pytest.raises(ConflictError, match="run r3 is not asked for any more"):
+        Writer(store, "r3").create(answers=key)
+    assert store.versions(["r2", "r3"]) == {"r2": 1}
 
 
 def test_a_message_sent_is_not_taken_again_unless_it_is_put_again(

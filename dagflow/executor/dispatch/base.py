@@ -12,8 +12,11 @@ class Dispatcher(Protocol):
     The database is the truth: what was rung for is found there again by recovery.
     """
 
-    def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
-        """Say that a step is ready to be claimed; 9 is the highest priority, 0 the lowest."""
+    def ring(self, run_id: str, path: str, queue: str, priority: int) -> bool:
+        """Say that a step is ready to be claimed; 9 is the highest priority, 0 the lowest.
+
+        Tells whether that was handed over now: not where nobody listens, or where it was before.
+        """
         ...
 
     def wake(self, run_id: str, at: datetime | None) -> None:
@@ -32,8 +35,9 @@ class Dispatcher(Protocol):
 class SilentDispatcher:
     """For a process that works on no steps: whoever owns the run finds them in the database."""
 
-    def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:
+    def ring(self, run_id: str, path: str, queue: str, priority: int) -> bool:  # noqa: ARG002  # it does nothing
         """Leave it to others."""
+        return False
 
     def wake(self, run_id: str, at: datetime | None) -> None:
         """Leave it to others."""

@@ -26,13 +26,14 @@ class InlineDispatcher:
         """Call `heard` whenever something has come in; it must be quick and may be called often."""
         self._heard = heard
 
-    def ring(self, run_id: str, path: str, queue: str, priority: int) -> None:  # noqa: ARG002  # one worker serves all queues
+    def ring(self, run_id: str, path: str, queue: str, priority: int) -> bool:  # noqa: ARG002  # one worker serves all queues
         """Add a step, once."""
         if self._closed or (run_id, path) in self._waiting:
-            return
+            return False
         self._waiting.add((run_id, path))
         heapq.heappush(self._heap, (-priority, next(self._age), run_id, path))
         self._heard()
+        return True
 
     def wake(self, run_id: str, at: datetime | None) -> None:
         """Set or clear the run's timer."""

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Final
 
+from dagflow.core.clock import instant
 from dagflow.core.run import Run, StepRecord
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.executor.machine.index import Block, PlanIndex, Reads, Site
 from dagflow.executor.machine.paths import COMPENSATE, frame_of, split_frame, within
-
-
-def instant(at: datetime | None) -> str:
-    """Write an instant as RFC 3339 in UTC, with microseconds."""
-    if at is None:
-        return ""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def step_view(record: StepRecord, *, foreach: bool = False) -> JsonObject:
@@ -119,7 +112,7 @@ class Scope:
         run = self.run
         view: JsonObject = {
             "id": run.id,
-            "started_at": instant(run.started_at),
+            "started_at": instant(run.started_at) if run.started_at else "",
             "attempt": run.attempt,
         }
         if run.outcome:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from math import inf
 from typing import Any, Final
 
+from dagflow.core.clock import instant
 from dagflow.core.errors import StepError
 from dagflow.core.run import (
     Begin,
@@ -30,7 +31,6 @@ from dagflow.core.run import (
 )
 from dagflow.core.values import JsonObject
 from dagflow.executor.machine import clock, finish
-from dagflow.executor.machine.activation import instant
 from dagflow.executor.machine.draft import Draft, Refused
 from dagflow.executor.machine.ending import (
     accept,

@@ -17,7 +17,7 @@ def interrupt(draft: Draft, path: str, site: Site) -> None:
     if record.state == "running" and not site.in_engine:
         draft.send(Kill(path=path, token=record.token))
     elif record.state == "waiting(child)" and site.step.kind == "workflow":
-        draft.send(StopChild(path=path))
+        draft.send(StopChild(path=path, key=str(record.data["key"])))
     elif site.inner is not None:
         stop_inside(draft, path)
 
@@ -42,7 +42,7 @@ def _stop(draft: Draft, paths: list[str]) -> None:
         if record.state == "running" and not site.in_engine:
             draft.send(Kill(path=path, token=record.token))
         elif record.state == "waiting(child)" and site.step.kind == "workflow":
-            draft.send(StopChild(path=path))
+            draft.send(StopChild(path=path, key=str(record.data["key"])))
         cancel(draft, path, site)
         if site.block.owner is not None and site.of is None:
             frames[frame_of(path)] = site

@@ -71,11 +71,12 @@ async def until_end(
     """Wait for the end, the wall clock or a full pipe, whichever is first."""
     ended = asyncio.create_task(process.wait())
     full = asyncio.create_task(stop.wait())
-    done, rest = await asyncio.wait(
-        {ended, full}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-    )
-    for task in rest:
-        task.cancel()
+    waits = {ended, full}
+    try:
+        done, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits:
+            task.cancel()
     if not done:
         return "timeout"
     return "output_limit" if full in done else ""

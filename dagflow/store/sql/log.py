@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from dagflow.core.errors import ConflictError, NotFoundError, VersionConflictError
-from dagflow.core.events import decode, encode
+from dagflow.core.events import encode
 from dagflow.core.plan import Plan
 from dagflow.core.run import RunChanged
 from dagflow.store import tables
@@ -17,6 +17,7 @@ from dagflow.store.projection import (
     answered,
     asked,
     batch_time,
+    changes_of,
     header_fields,
     message_fields,
     micros,
@@ -26,6 +27,7 @@ from dagflow.store.projection import (
     to_header,
     touched,
 )
+from dagflow.store.reading import reading
 from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey, StoredEvent, StoredRun
 from dagflow.store.sql.database import Cursor, Database, Upsert
 from dagflow.store.sql.part import Part
@@ -64,6 +66,7 @@ class SqlLog(Part):
         *,
         plan: Plan | None = None,
         key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
     ) -> str:
         """Create a run; see `LogStore`."""
         with self._database.writing() as cursor:
@@ -75,6 +78,8 @@ class SqlLog(Part):
             if plan is not None:
                 cursor.execute(self._put_plan, plan_fields(plan, header.created_at))
             self._check_new(cursor, header)
+            if answers is not None:
+                self._answer_to(cursor, answers, header)
             seq = len(batch.changes)
             fields = {**header_fields(header), **run_fields(batch.run, batch.wake_at)}
             cursor.execute(self._new_run, {**fields, "version": 1, "seq": seq})
@@ -133,6 +138,12 @@ class SqlLog(Part):
         if cursor.fetchone() is None:
             raise NotFoundError(f"there is no plan {header.plan}")
 
+    def _answer_to(self, cursor: Cursor, message: MessageKey, header: Header) -> None:
+        """Take out the message that asked for a run; the row's lock lets one writer do so."""
+        cursor.execute(self._settle, _key_of(message))
+        if cursor.rowcount == 0:
+            raise ConflictError(f"run {header.id} is not asked for any more")
+
     def load(self, run_id: str, *, after: int = 0) -> StoredRun:
         """Return a run with its changes; see `LogStore`."""
         header = sa.select(tables.run, tables.run_inputs.c.body.label("inputs")).join(
@@ -148,7 +159,7 @@ class SqlLog(Part):
             header=to_header(dict(row), row["inputs"]),
             version=row["version"],
             seq=row["seq"],
-            changes=tuple(decode(json.loads(body)) for body in bodies),
+            changes=changes_of(run_id, bodies),
         )
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:
@@ -158,10 +169,11 @@ class SqlLog(Part):
         )
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(_event.seq).limit(limit)).all()
-        return tuple(
-            StoredEvent(seq=seq, version=version, body=json.loads(body))
-            for seq, version, body in rows
-        )
+        with reading(f"run {run_id}"):
+            return tuple(
+                StoredEvent(seq=seq, version=version, body=json.loads(body))
+                for seq, version, body in rows
+            )
 
     def versions(self, run_ids: Sequence[str]) -> Mapping[str, int]:
         """Return versions; see `LogStore`."""

@@ -31,11 +31,15 @@ class SqlOutbox(Part):
         )
         self._done = database.prepare(tables.outbox.delete().where(one))
 
-    def outbox(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[Message, ...]:
+    def outbox(
+        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+    ) -> tuple[Message, ...]:
         """Return open messages; see `QueryStore`."""
         query = sa.select(tables.outbox).where(_outbox.sent_at.is_(None))
         if run_id is not None:
             query = query.where(_outbox.run_id == run_id)
+        if before is not None:
+            query = query.where(_outbox.created_at <= micros(before))
         query = query.order_by(_outbox.created_at, _outbox.run_id, _outbox.kind, _outbox.path)
         return tuple(map(to_message, self._database.rows(query.limit(limit))))
 

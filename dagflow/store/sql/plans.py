@@ -12,6 +12,7 @@ from dagflow.core.plan import Plan
 from dagflow.core.plan_json import from_json, to_json
 from dagflow.store import tables
 from dagflow.store.projection import Row, micros, registered_fields, text, to_registered, value_of
+from dagflow.store.reading import reading
 from dagflow.store.rows import Registered
 from dagflow.store.sql.database import Cursor, Database, Upsert
 from dagflow.store.sql.part import Part
@@ -64,7 +65,8 @@ class SqlPlans(Part):
         row = self._database.row(query)
         if row is None:
             raise NotFoundError(f"there is no plan {digest}")
-        return from_json(value_of(row["body"]))
+        with reading(f"plan {digest}"):
+            return from_json(value_of(row["body"]))
 
     def register(self, registered: Registered) -> Registered:
         """Add a version of a workflow; see `PlanStore`."""

@@ -209,5 +209,6 @@ def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
 def test_cancel_goes_down_to_the_child():
     run = Driver(child()).begin()
     run.cancel()
-    assert StopChild(path="c") in run.commands
+    (start,) = [command for command in run.commands if isinstance(command, StartChild)]
+    assert StopChild(path="c", key=start.key) in run.commands
     assert run.ended.value == "cancelled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dagflow.core.errors import StepError
@@ -34,6 +34,7 @@ def test_every_form_of_line_and_field_is_read() -> None:
     assert parsed([BODY]) == EVENTS
 
 
+@example([30, 30])  # an empty piece between CR and LF
 @given(st.lists(st.integers(0, len(BODY))))
 def test_events_are_the_same_wherever_the_bytes_are_cut(places: list[int]) -> None:
     assert parsed(cut(BODY, places)) == EVENTS

@@ -1,0 +1,133 @@
+"""What holds of parents and their child runs when several processes act on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from dagflow.core.clock import FakeClock
+from dagflow.core.errors import UnavailableError
+from dagflow.core.plan import RetryPolicy
+from dagflow.core.run import Cancel, Decide, RunState, Tick
+from dagflow.core.values import JsonValue
+from dagflow.executor.children import perform
+from dagflow.executor.steps.base import Attempt, StepContext
+from dagflow.store.base import RunStore
+from dagflow.store.rows import Batch, Message
+from tests.contract.engines import Bench
+from tests.contract.plans import approve, child, plan, step
+
+INNER = plan(step("x"), name="inner")
+NESTED = plan(child("deep", "", INNER), name="nested")
+
+
+async def named(attempt: Attempt, context: StepContext) -> JsonValue:
+    return attempt.path
+
+
+def decide(bench: Bench) -> None:
+    """Approve what waits for a person, as a process that works on no steps."""
+    (asked,) = bench.store.approvals()
+    answer = Decide(path="ok", approve=True, by="me", arguments=str(asked.body["data"]["hash"]))
+    assert bench.engine.handle(asked.run_id, answer).refused == ()
+
+
+async def test_a_child_that_another_process_started_is_taken_up_with_its_children(
+    store: RunStore,
+) -> None:
+    bench = Bench(store)
+    async with bench.worker(named):
+        bench.start(plan(approve("ok", ""), child("call", "ok", NESTED)))
+        decide(Bench(store))
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+
+
+class Slow(Bench):
+    """A process that has stored that a child is to be started, and hasn't started it yet."""
+
+    def __init__(self, store: RunStore) -> None:
+        super().__init__(store, reach=self._reach)
+        self.goes_on = False
+
+    def _reach(self, point: str) -> None:
+        if point == "before-child" and not self.goes_on:
+            raise UnavailableError("not yet")
+
+
+async def test_a_child_that_comes_after_its_parent_was_looked_at_is_taken_up(
+    store: RunStore,
+) -> None:
+    bench, slow = Bench(store), Slow(store)
+    async with bench.worker(named) as worker:
+        bench.start(plan(approve("ok", ""), child("call", "ok", INNER)))
+        decide(slow)
+        worker.look()
+        slow.goes_on = True
+        (message,) = store.outbox()
+        perform(slow.engine, message)
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+
+
+async def test_a_child_of_a_parent_that_was_cancelled_meanwhile_is_not_started(
+    store: RunStore,
+) -> None:
+    bench, slow = Bench(store), Slow(store)
+    bench.start(plan(approve("ok", ""), child("call", "ok", INNER)))
+    decide(slow)
+    (start,) = store.outbox()
+
+    Bench(store).engine.handle("r1", Cancel(by="me"))
+    slow.goes_on = True
+    perform(slow.engine, start)
+
+    assert store.children("r1") == ()
+    assert store.outbox() == ()
+
+
+def test_stopping_a_child_leaves_the_one_of_the_next_attempt(store: RunStore) -> None:
+    clock, noted = FakeClock(), Noting(store)
+    bench = Bench(noted, clock)
+    retry = RetryPolicy(attempts=2, on=("timeout",))
+    bench.start(plan(replace(child("call", "", INNER), timeout=1.0, retry=retry)))
+    for _ in range(2):
+        clock.advance(timedelta(hours=1))
+        bench.engine.handle("r1", Tick())
+    assert [row.state for row in store.children("r1")] == ["timed_out", "running"]
+
+    (stop,) = [message for message in noted.messages if message.key.kind == "stop_child"]
+    perform(bench.engine, stop)
+
+    assert [row.state for row in store.children("r1")] == ["timed_out", "running"]
+
+
+def test_a_stop_that_was_not_done_is_not_lost_by_the_next_one(store: RunStore) -> None:
+    clock, noted = FakeClock(), Noting(store)
+    bench = Bench(noted, clock)
+    retry = RetryPolicy(attempts=2, on=("timeout",))
+    bench.start(plan(replace(child("call", "", INNER), timeout=1.0, retry=retry)))
+    for _ in range(3):
+        clock.advance(timedelta(hours=1))
+        bench.engine.handle("r1", Tick())
+
+    stops = [message.key for message in noted.messages if message.key.kind == "stop_child"]
+    assert len(set(stops)) == 2
+
+
+class Noting:
+    """A store that notes the messages that are put in it."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self.messages: list[Message] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def append(self, batch: Batch, *, expected_version: int) -> int:
+        self.messages.extend(batch.messages)
+        return self._store.append(batch, expected_version=expected_version)
