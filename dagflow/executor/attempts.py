@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dagflow.core.plan import Plan, PlanStep
+from dagflow.core.references import references
 from dagflow.core.run import Run, StepRecord
 from dagflow.core.values import JsonObject
 from dagflow.executor.machine.activation import scope_of
@@ -34,6 +35,7 @@ def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
         idempotency_key=idempotency_key(run, path, record.generation),
         tools=plan.tools,
         models=plan.models,
+        secrets=_secrets(index, site.step),
     )
 
 
@@ -48,6 +50,19 @@ def _activation(index: PlanIndex, run: Run, site: Site, path: str) -> JsonObject
         return {}
     reads = index.reads_of(site.step.expressions["expression"])
     return scope_of(index, run, site, path).activation(reads)
+
+
+def _secrets(index: PlanIndex, step: PlanStep) -> frozenset[str]:
+    """Return the names of the secrets that the step's templates and credentials read."""
+    templates = [value for value in (step.arguments, *step.templates.values()) if value is not None]
+    reads = [read for value in templates for read in index.reads_of(value)]
+    names = {read[1] for read in reads if read[0] == "secrets"}
+    if step.kind == "tool":
+        names |= references(step.body.get("auth"))
+    elif step.kind == "llm":
+        route = index.plan.models.get(str(step.body.get("model", "default")), {})
+        names |= references(route.get("api_key"))
+    return frozenset(names.intersection(index.plan.secrets))
 
 
 def _timeout(site: Site, record: StepRecord, now: datetime) -> float | None:

@@ -31,7 +31,9 @@ class Plain:
             return activation[expression.text]
         return json.loads(expression.text)
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
         """Return a literal, or an object of rendered values."""
         match value:
             case Literal_():

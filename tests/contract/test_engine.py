@@ -9,7 +9,8 @@ import pytest
 
 from dagflow.core.clock import FakeClock
 from dagflow.core.errors import ConflictError, NotFoundError, StepError, UnavailableError
-from dagflow.core.plan import RetryPolicy
+from dagflow.core.plan import Evaluated, Expression, Plan, RetryPolicy
+from dagflow.core.references import reference
 from dagflow.core.run import Cancel, Claim, Decide, LoseLease, RunState, Succeed
 from dagflow.core.values import JsonValue
 from dagflow.executor.engine import Claimant
@@ -32,6 +33,17 @@ FAN = plan(
 
 async def named(attempt: Attempt, context: StepContext) -> JsonValue:
     return attempt.path
+
+
+def secret(*names: str) -> Evaluated:
+    """Return a template that reads these secrets."""
+    return Evaluated(Expression("null", {}, tuple(("secrets", name) for name in names)))
+
+
+def naming_a_secret(*names: str) -> Plan:
+    """Return a plan of steps that are given TOKEN."""
+    steps = (step(name, arguments=secret("TOKEN")) for name in names)
+    return plan(*steps, secrets=("TOKEN",))
 
 
 def states(bench: Bench, run_id: str = "r1") -> dict[str, str]:
@@ -309,7 +321,7 @@ async def test_secrets_are_resolved_for_the_work_and_masked_in_what_is_recorded(
     bench = Bench(store)
 
     async def leaky(attempt: Attempt, context: StepContext) -> JsonValue:
-        said = context.resolve_secrets("key \ue000secret:TOKEN\ue001")
+        said = context.resolve_secrets(f"key {reference('TOKEN')}")
         context.emit("log", {"text": said})
         if attempt.path == "b":
             raise StepError("user", f"refused: {said}")
@@ -317,7 +329,7 @@ async def test_secrets_are_resolved_for_the_work_and_masked_in_what_is_recorded(
 
     watcher = bench.engine.live.subscribe("r1")
     async with bench.worker(leaky, secrets={"TOKEN": "s3cr3t!"}.get):
-        run = await bench.finish(bench.start(plan(step("a"), step("b"))))
+        run = await bench.finish(bench.start(naming_a_secret("a", "b")))
     watcher.close()
 
     assert run.steps["a"].output == {"said": "key ***"}
@@ -334,10 +346,28 @@ async def test_a_missing_secret_fails_the_step_and_says_which(store: RunStore) -
         return context.secret("TOKEN")
 
     async with bench.worker(needy):
-        run = await bench.finish(bench.start(plan(step("a"))))
+        run = await bench.finish(bench.start(naming_a_secret("a")))
 
     assert run.steps["a"].error is not None
     assert "'TOKEN' is not set" in run.steps["a"].error.message
+
+
+@pytest.mark.parametrize("named", [(), ("OTHER",)])
+async def test_a_step_gets_no_secret_that_its_own_templates_do_not_name(
+    store: RunStore, named: tuple[str, ...]
+) -> None:
+    bench = Bench(store)
+
+    async def curious(attempt: Attempt, context: StepContext) -> JsonValue:
+        return context.resolve_secrets(reference("TOKEN"))
+
+    async with bench.worker(curious, secrets={"TOKEN": "s3cr3t!"}.get):
+        run = await bench.finish(
+            bench.start(plan(step("a", arguments=secret(*named)), secrets=("TOKEN", "OTHER")))
+        )
+
+    assert run.steps["a"].error is not None
+    assert run.steps["a"].error.message == "step a names no secret 'TOKEN'"
 
 
 def test_the_same_key_starts_one_run(store: RunStore) -> None:

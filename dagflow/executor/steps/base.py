@@ -22,7 +22,8 @@ class Attempt:
     `activation` holds exactly what a transform's expression reads, and nothing for other kinds.
     `timeout` bounds the attempt in seconds, already cut by the step's and the run's deadline;
     `deadline_at` is the earliest of those. `idempotency_key` is equal on every attempt of one
-    generation. `tools` and `models` are the plan's.
+    generation. `tools` and `models` are the plan's; `secrets` the names that the step's templates
+    and credentials read, and no others may be resolved.
     """
 
     run_id: str
@@ -39,6 +40,7 @@ class Attempt:
     idempotency_key: str = ""
     tools: Mapping[str, JsonObject] = field(default_factory=dict)
     models: Mapping[str, JsonObject] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
 
     @property
     def arguments(self) -> JsonValue:
@@ -77,11 +79,16 @@ class StepContext(Protocol):
         ...
 
     def secret(self, name: str) -> str:
-        """Return a secret's value. Raises `StepError(internal)` when it isn't set."""
+        """Return a secret's value.
+
+        Raises `StepError(internal)` when it isn't set, or the step's plan does not name it.
+        """
         ...
 
     def resolve_secrets(self, value: JsonValue) -> JsonValue:
-        """Return `value` with every reference to a secret replaced by the secret itself."""
+        """Return a credential, or a rendered `with` or body of the kinds in `SECRET_KINDS`, with
+        every reference to a secret replaced by the secret itself. Data is not for this.
+        """
         ...
 
     def mask(self, value: JsonValue) -> JsonValue:

@@ -1,42 +1,19 @@
-"""References to secrets, resolved just before use, and masked in everything that comes back."""
+"""Secrets, masked in everything that comes back from where they were used."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
 from dagflow.core.values import JsonValue
 
 MASK: Final = "***"
-_REFERENCE: Final = re.compile("\ue000secret:([A-Za-z_][A-Za-z0-9_-]*)\ue001")
 _SHORTEST: Final = 4
 """A shorter secret hides nothing and would blank out ordinary text."""
-
-
-def references(value: JsonValue) -> set[str]:
-    """Return the names of the secrets that a value refers to."""
-    if isinstance(value, str):
-        return set(_REFERENCE.findall(value))
-    if isinstance(value, list):
-        return {name for item in value for name in references(item)}
-    if isinstance(value, dict):
-        return {name for item in value.values() for name in references(item)}
-    return set()
-
-
-def resolve(value: JsonValue, secret: Callable[[str], str]) -> JsonValue:
-    """Return the value with each reference replaced by what `secret` gives for its name."""
-    if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: secret(match[1]), value)
-    if isinstance(value, list):
-        return [resolve(item, secret) for item in value]
-    if isinstance(value, dict):
-        return {key: resolve(item, secret) for key, item in value.items()}
-    return value
 
 
 class Masker:

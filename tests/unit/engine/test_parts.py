@@ -20,7 +20,7 @@ from dagflow.executor.leases import is_gone, is_lost, this_worker
 from dagflow.executor.live.base import Emitted, LiveEvent, Missed
 from dagflow.executor.live.process import KEPT, ProcessBus
 from dagflow.executor.steps import WORK
-from dagflow.executor.steps.secrets import Masker, references, resolve
+from dagflow.executor.steps.secrets import Masker
 from dagflow.executor.timers import Timers
 from dagflow.store.rows import Lease
 
@@ -131,17 +131,6 @@ def test_a_fault_point_counts_only_its_own_visits(monkeypatch: pytest.MonkeyPatc
         killer.reach(point)
 
     assert killed == [9]
-
-
-def test_references_are_found_and_resolved_wherever_they_stand() -> None:
-    value = {"a": ["x \ue000secret:ONE\ue001 y"], "b": "\ue000secret:TWO\ue001", "n": 1}
-
-    assert references(value) == {"ONE", "TWO"}
-    assert resolve(value, {"ONE": "1", "TWO": "2"}.__getitem__) == {
-        "a": ["x 1 y"],
-        "b": "2",
-        "n": 1,
-    }
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,9 @@ class Evaluator:
             raise StepError("expression", f"{expression.text}: {error}") from error
         return dict(found) if isinstance(found, Views) else found
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
         match value:
             case Literal_():
                 return value.literal
