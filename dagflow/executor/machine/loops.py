@@ -68,10 +68,13 @@ def used_of(draft: Draft, name: str) -> float:
 
 
 def _is_whole(draft: Draft, site: Site, path: str, index: int) -> bool:
-    """Tell whether an item ended, and well."""
+    """Tell whether an item ended, and well: nothing in it was cut off."""
     assert site.inner is not None
     frame = frame_at(path, index)
     if draft.run.done.get(frame, 0) != site.inner.size:
+        return False
+    steps = draft.run.steps
+    if any(steps[within(frame, name)].state == "cancelled" for name in site.inner.sites):
         return False
     return _entry(draft, path, site, index)[1] is None
 
