@@ -182,6 +182,9 @@ def resume(draft: Draft) -> None:
             enlist(draft, path, draft.site(path))
     if begun and run.done.get("", 0) >= draft.index.top.size:
         draft.later("complete", "", draft.index.top)
+    failure = finish.failure_in(draft, draft.index.top)
+    if failure is not None and draft.plan.on_failure == "stop":
+        finish.stop(draft, "failed", failure)
 
 
 def _shift(draft: Draft, path: str, record: StepRecord, by: timedelta) -> None:
