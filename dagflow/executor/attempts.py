@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from dagflow.core.plan import Plan, PlanStep
 from dagflow.core.references import references
-from dagflow.core.run import Run, StepRecord
+from dagflow.core.run import Run
 from dagflow.core.values import JsonObject
 from dagflow.executor.machine.activation import scope_of
 from dagflow.executor.machine.index import PlanIndex, Site, index_of
@@ -15,7 +13,7 @@ from dagflow.executor.machine.paths import pattern_of
 from dagflow.executor.steps.base import Attempt
 
 
-def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
+def attempt_of(plan: Plan, run: Run, path: str) -> Attempt:
     """Return the attempt that has just been claimed."""
     index = index_of(plan)
     site = index.sites[pattern_of(path)]
@@ -30,8 +28,6 @@ def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
         step=site.step,
         input=record.input,
         activation=_activation(index, run, site, path),
-        timeout=_timeout(site, record, now),
-        deadline_at=_deadline(run, record),
         idempotency_key=idempotency_key(run, path, record.generation),
         tools=plan.tools,
         models=plan.models,
@@ -63,16 +59,3 @@ def _secrets(index: PlanIndex, step: PlanStep) -> frozenset[str]:
         route = index.plan.models.get(str(step.body.get("model", "default")), {})
         names |= references(route.get("api_key"))
     return frozenset(names.intersection(index.plan.secrets))
-
-
-def _timeout(site: Site, record: StepRecord, now: datetime) -> float | None:
-    """Return the attempt's bound: the step's, cut by what is left for all its attempts."""
-    if record.deadline_at is None:
-        return site.step.timeout
-    left = max(0.0, (record.deadline_at - now).total_seconds())
-    return left if site.step.timeout is None else min(left, site.step.timeout)
-
-
-def _deadline(run: Run, record: StepRecord) -> datetime | None:
-    bounds = (record.deadline_at, run.cleanup_deadline_at if run.outcome else run.deadline_at)
-    return min((bound for bound in bounds if bound is not None), default=None)

@@ -256,7 +256,7 @@ class Engine:
             self._stored(held, turn, batch, seq)
         elif settled:
             self.store.settle(settled)
-        attempts = tuple(attempt_of(held.plan, held.run, path, now) for path in turn.claimed)
+        attempts = tuple(attempt_of(held.plan, held.run, path) for path in turn.claimed)
         return Handled(tuple(turn.refused), attempts)
 
     def _take(self, held: Held, turn: Turn, event: Event, now: datetime) -> None:

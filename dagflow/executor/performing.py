@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from dagflow.core.errors import ErrorClass, StepError, ValueRefusedError
@@ -17,20 +16,16 @@ _log = logging.getLogger(__name__)
 async def performed(attempt: Attempt, context: WorkContext, work: StepWork) -> Succeed | Fail:
     """Do the work and return its report; nothing that goes wrong in it is lost.
 
-    Only a cancellation from outside gets through: then there is nothing to report.
+    Only a cancellation from outside gets through: then there is nothing to report. The time that
+    an attempt may take is not looked at here: the engine cancels it, which knows of pauses.
     """
     try:
-        async with asyncio.timeout(attempt.timeout) as bound:
-            output = await work(attempt, context)
-        return _succeeded(attempt, context, output)
+        return _succeeded(attempt, context, await work(attempt, context))
     except StepError as error:
         return _failed(attempt, context, error.error_class, _told(error), error.retry_after)
     except ValueRefusedError as error:
         return _failed(attempt, context, "schema", f"the output can't be carried: {error.message}")
     except Exception as error:  # noqa: BLE001  # the edge: whatever a kind raises is reported
-        if isinstance(error, TimeoutError) and bound.expired():
-            message = f"the attempt took longer than {attempt.timeout:g}s"
-            return _failed(attempt, context, "timeout", message)
         _log.exception("attempt_broke run_id=%s step=%s", attempt.run_id, attempt.path)
         return _failed(attempt, context, "internal", f"{type(error).__name__}: {error}")
 

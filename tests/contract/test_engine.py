@@ -11,7 +11,7 @@ from dagflow.core.clock import FakeClock
 from dagflow.core.errors import ConflictError, NotFoundError, StepError, UnavailableError
 from dagflow.core.plan import Evaluated, Expression, Plan, RetryPolicy
 from dagflow.core.references import reference
-from dagflow.core.run import Cancel, Claim, Decide, LoseLease, RunState, Succeed
+from dagflow.core.run import Cancel, Claim, Decide, LoseLease, Pause, Resume, RunState, Succeed
 from dagflow.core.values import JsonValue
 from dagflow.executor.engine import Claimant
 from dagflow.executor.leases import LeaseTimes
@@ -179,6 +179,23 @@ async def test_an_attempt_that_takes_too_long_is_stopped(store: RunStore) -> Non
     assert run.steps["a"].error is not None
     assert run.steps["a"].error.message == "the attempt took longer than 0.01s"
     assert [attempt.path for attempt in gate.stopped] == ["a"]
+
+
+async def test_an_attempt_does_not_run_out_of_time_in_a_pause(store: RunStore) -> None:
+    clock = FakeClock()
+    bench, gate = Bench(store, clock), Gate()
+    async with bench.worker(gate):
+        bench.start(plan(step("a", timeout=0.01)))
+        await eventually(lambda: gate.entered)
+        bench.engine.handle("r1", Pause())
+        clock.advance(timedelta(seconds=1))
+        await asyncio.sleep(0.05)
+        assert (states(bench), gate.stopped) == ({"a": "running"}, [])
+        bench.engine.handle("r1", Resume())
+        gate.open()
+        run = await bench.finish()
+
+    assert run.steps["a"].state == "succeeded"
 
 
 async def test_cancelling_stops_what_runs(store: RunStore) -> None:

@@ -73,7 +73,6 @@ def run(made: Any, with_: Any = None, auth: Any = None, **body: Any) -> tuple[An
             kind="tool",
             step=step,
             input={"with": with_, "body": {}},
-            timeout=5.0,
             idempotency_key="key-7",
             tools={made.id: made.wire},
         )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Final, Protocol, TypeAlias, TypeVar, cast
 
 from dagflow.core.clock import Clock
 from dagflow.core.errors import StepError
@@ -20,10 +19,9 @@ class Attempt:
     `path` is the run path, `step` its plan; `token` the fencing token that the report must carry.
     `input` is what `decide` recorded: `{"with": …, "body": {name: …}}`, secrets as references.
     `activation` holds exactly what a transform's expression reads, and nothing for other kinds.
-    `timeout` bounds the attempt in seconds, already cut by the step's and the run's deadline;
-    `deadline_at` is the earliest of those. `idempotency_key` is equal on every attempt of one
-    generation. `tools` and `models` are the plan's; `secrets` the names that the step's templates
-    and credentials read, and no others may be resolved.
+    `idempotency_key` is equal on every attempt of one generation. `tools` and `models` are the
+    plan's; `secrets` the names that the step's templates and credentials read: no others may be
+    resolved.
     """
 
     run_id: str
@@ -35,8 +33,6 @@ class Attempt:
     step: PlanStep
     input: JsonValue = None
     activation: JsonObject = field(default_factory=dict)
-    timeout: float | None = None
-    deadline_at: datetime | None = None
     idempotency_key: str = ""
     tools: Mapping[str, JsonObject] = field(default_factory=dict)
     models: Mapping[str, JsonObject] = field(default_factory=dict)
@@ -99,10 +95,13 @@ class StepContext(Protocol):
 StepWork: TypeAlias = Callable[[Attempt, StepContext], Awaitable[JsonValue]]
 """What a kind does: returns the output, or raises `StepError`.
 
-It is cancelled (asyncio) when the step is cancelled or its time is up, and must then stop what
-it started before it lets the cancellation go on.
+It bounds no time itself: it is cancelled (asyncio) when the step is cancelled or its time is up,
+and must then stop what it started before it lets the cancellation go on.
 """
 
+
+UNBOUNDED: Final = 1e9
+"""Seconds: for what asks for a bound of its own, which would also run out in a pause."""
 
 Service = TypeVar("Service")
 

@@ -53,7 +53,6 @@ def _request(attempt: Attempt) -> ChatRequest:
         seed=None if seed is None else int(cast("int", seed)),
         stop=tuple(map(str, cast("list[JsonValue]", body.get("stop") or []))),
         schema=attempt.step.output_schema if body.get("structured") else None,
-        timeout=attempt.timeout,
     )
 
 

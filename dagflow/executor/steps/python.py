@@ -10,7 +10,7 @@ from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.values import JsonObject, JsonValue, read_json
 from dagflow.executor.sandbox.cage import Action, Cage, Outcome
 from dagflow.executor.sandbox.process import python_program
-from dagflow.executor.steps.base import Attempt, StepContext, service
+from dagflow.executor.steps.base import UNBOUNDED, Attempt, StepContext, service
 from dagflow.executor.steps.outcomes import emit_logs, failure, last_line
 
 REFERENCE: Final = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -72,7 +72,7 @@ def _action(attempt: Attempt, context: StepContext) -> Action:
         files={"step.json": json.dumps(order).encode(), "runner.py": RUNNER.encode()},
         readable=tuple(folders),
         limits=attempt.step.limits,
-        timeout=attempt.timeout or 60.0,
+        timeout=UNBOUNDED,
         network=bool(attempt.step.body.get("network", False)),
     )
 

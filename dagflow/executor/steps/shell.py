@@ -8,7 +8,7 @@ from typing import cast
 from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.values import JsonValue, read_json
 from dagflow.executor.sandbox.cage import Action, Cage, Outcome
-from dagflow.executor.steps.base import Attempt, StepContext, service
+from dagflow.executor.steps.base import UNBOUNDED, Attempt, StepContext, service
 from dagflow.executor.steps.outcomes import emit_logs, failure
 
 
@@ -35,7 +35,7 @@ def _action(attempt: Attempt, context: StepContext) -> Action:
         argv=tuple(_text(value, "an argument") for value in argv),
         stdin=_stdin(body.get("stdin")),
         limits=attempt.step.limits,
-        timeout=attempt.timeout or 60.0,
+        timeout=UNBOUNDED,
         network=bool(attempt.step.body.get("network", False)),
     )
 
