@@ -398,6 +398,13 @@ class StopChild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HoldChild:
+    """Pause the child run that was started with `key`, or let it go on, as its parent does."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
     """Stop the running attempt of the step at `path`: SIGTERM, then the cage is killed."""
 
@@ -405,7 +412,7 @@ class Kill:
     token: int
 
 
-Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | Kill
+Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | HoldChild | Kill
 
 
 @dataclass(frozen=True, slots=True)

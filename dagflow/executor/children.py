@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from dagflow.core.clock import Clock
 from dagflow.core.errors import BugError, ConflictError, NotFoundError, UnavailableError
 from dagflow.core.plan import Plan
-from dagflow.core.run import Cancel, ChildEnded, Event, Run
+from dagflow.core.run import Cancel, ChildEnded, Event, Pause, Resume, Run
 from dagflow.executor.attempts import step_of
 from dagflow.executor.ids import child_run_id
 from dagflow.store.base import RunStore
@@ -93,6 +93,8 @@ def _start(engine: Family, message: Message) -> None:
     except ConflictError:  # a crash came between its start and now
         engine.store.settle((message.key,))
     engine.reach("after-child")
+    if parent.paused:
+        engine.handle(header.id, Pause())
 
 
 def _stop(engine: Family, message: Message) -> None:
@@ -121,8 +123,19 @@ def _tell(engine: Family, message: Message) -> None:
         engine.store.settle((message.key,))
 
 
+def _hold(engine: Family, message: Message) -> None:
+    """Let a child run stand still as long as its parent does; one that is finishing goes on."""
+    parent = engine.run(message.key.run_id)
+    event = Pause() if parent.paused else Resume()
+    try:
+        engine.handle(child_run_id(parent.id, message.key.path), event, settled=(message.key,))
+    except NotFoundError:
+        engine.store.settle((message.key,))
+
+
 _ACTS: Final[dict[MessageKind, Callable[[Family, Message], None]]] = {
     "start_child": _start,
     "stop_child": _stop,
+    "hold_child": _hold,
     "child_ended": _tell,
 }

@@ -12,6 +12,7 @@ from dagflow.core.run import (
     Claim,
     Command,
     Dispatch,
+    HoldChild,
     Run,
     RunChanged,
     StartChild,
@@ -115,6 +116,10 @@ class Turn:
                 found.append(Message(key=key, body={}))
         if held.header.parent and held.run.state.is_final:
             found.append(Message(key=ended_key(held.run.id), body={}))
+        keys = [command.key for command in self.commands if isinstance(command, HoldChild)]
+        found.extend(
+            Message(key=MessageKey(held.run.id, "hold_child", key), body={}) for key in keys
+        )
         return found
 
     def settled(self, run_id: str) -> list[MessageKey]:

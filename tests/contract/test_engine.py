@@ -289,6 +289,40 @@ async def test_a_failed_child_fails_its_step_with_its_class(store: RunStore) -> 
     assert run.steps["call"].error.error_class == "oom"
 
 
+async def test_a_pause_reaches_children_and_theirs_until_it_ends(store: RunStore) -> None:
+    bench, gate = Bench(store), Gate()
+    inner = plan(step("x"), step("y", "x"), name="inner")
+    middle = plan(child("call", "", inner), name="middle")
+    async with bench.worker(gate) as worker:
+        bench.start(plan(child("call", "", middle)))
+        await eventually(lambda: gate.entered)
+        bench.engine.handle("r1", Pause())
+        (below,) = store.children("r1")
+        (deep,) = store.children(below.id)
+        gate.open()
+        await eventually(lambda: worker.load == 0)
+        assert [store.get_run(run).state for run in ("r1", below.id, deep.id)] == ["paused"] * 3
+        assert states(bench, deep.id) == {"x": "succeeded", "y": "ready"}
+        bench.engine.handle("r1", Resume())
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+    assert store.outbox() == ()
+
+
+async def test_a_child_that_comes_late_to_a_pause_stands_still(store: RunStore) -> None:
+    def too_early(point: str) -> None:
+        if point == "before-child":
+            raise UnavailableError("not yet")
+
+    Bench(store, reach=too_early).start(plan(child("call", "", plan(step("x"), name="inner"))))
+    Bench(store).engine.handle("r1", Pause())
+    recover(Bench(store).engine)
+
+    (row,) = store.children("r1")
+    assert row.state == "paused"
+
+
 async def test_cancelling_a_parent_cancels_its_child(store: RunStore) -> None:
     bench = Bench(store)
     gate = Gate()

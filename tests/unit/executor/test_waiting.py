@@ -7,6 +7,9 @@ from datetime import timedelta
 from dagflow.core.run import (
     ChildEnded,
     Decide,
+    HoldChild,
+    Pause,
+    Resume,
     RunState,
     SignalTaken,
     StartChild,
@@ -204,6 +207,20 @@ def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
     assert run.refused
     run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=second))
     assert run.state("c") == "succeeded"
+
+
+def test_pause_and_resume_go_down_to_the_child():
+    run = Driver(child()).begin()
+    (started,) = [c for c in run.commands if isinstance(c, StartChild)]
+    held = HoldChild(key=started.key)
+    assert held in run.send(Pause()).commands
+    assert held in run.send(Resume()).commands
+
+
+def test_a_child_that_is_over_is_not_held():
+    run = Driver(plan(step("c", "workflow"), step("a"))).begin()
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}))
+    assert run.send(Pause()).commands == ()
 
 
 def test_cancel_goes_down_to_the_child():
