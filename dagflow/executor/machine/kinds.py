@@ -105,7 +105,8 @@ def _workflow(draft: Draft, path: str, site: Site) -> None:
     due = _timeout(draft, site)
     given = record.input.get("with") if isinstance(record.input, dict) else None
     _wait(draft, path, site, "waiting(child)", due=due, data={"key": key})
-    deadline = earliest(due, record.deadline_at, run.deadline_at)
+    whole = run.cleanup_deadline_at if run.outcome else run.deadline_at
+    deadline = earliest(due, record.deadline_at, whole)
     inputs: JsonValue = {} if given is None else given
     draft.send(StartChild(path=path, inputs=inputs, key=key, deadline_at=deadline))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from dagflow.core.run import (
     ChildEnded,
     Decide,
@@ -195,6 +197,23 @@ def test_a_childs_error_class_comes_up():
     run = Driver(child()).begin()
     run.send(ChildEnded(path="c", state=RunState.TIMED_OUT, outputs=None))
     assert (run.state("c"), run.error("c")) == ("timed_out", "timeout")
+
+
+@pytest.mark.parametrize("place", ["finally", "compensation"])
+def test_a_child_run_for_cleaning_up_has_the_cleanup_deadline(place: str):
+    call = step("a.compensate" if place == "compensation" else "f", "workflow")
+    made = plan(
+        step("a", undo=call if place == "compensation" else None),
+        step("b", after="a"),
+        finally_=[call] if place == "finally" else [],
+        deadline=5.0,
+        cleanup_deadline=30.0,
+    )
+    run = Driver(made).begin()
+    run.ok("a")
+    run.later(5)
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert start.deadline_at == START + timedelta(seconds=35)
 
 
 def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
