@@ -52,6 +52,9 @@ class Context:
     def mask(self, value: JsonValue) -> JsonValue:
         return value
 
+    def mask_cut(self, text: str) -> str:
+        return text
+
 
 Run = Callable[..., Any]
 

@@ -88,7 +88,17 @@ class StepContext(Protocol):
         ...
 
     def mask(self, value: JsonValue) -> JsonValue:
-        """Return `value` with every secret that this attempt resolved replaced by `***`."""
+        """Return `value` with every secret that this attempt resolved replaced by `***`.
+
+        What a secret was cut or split into is not known for one: mask first.
+        """
+        ...
+
+    def mask_cut(self, text: str) -> str:
+        """Return text that somebody cut at its end or before a `…`, masked as by `mask`.
+
+        The beginning of a secret there is masked, too.
+        """
         ...
 
 

@@ -91,6 +91,6 @@ class WorkContext:
         """Return the value without the secrets that this attempt resolved."""
         return self._masker.value(value)
 
-    def mask_text(self, text: str) -> str:
-        """Return the text without them."""
-        return self._masker.text(text)
+    def mask_cut(self, text: str) -> str:
+        """Return text that was cut without them, and without what the cut has left of them."""
+        return self._masker.cut_text(text)

@@ -35,7 +35,7 @@ try:
 except BaseException as error:
     traceback.print_exc()
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == "<step>"]
-    text = json.dumps({"error": type(error).__name__ + ": " + str(error)[:2000],
+    text = json.dumps({"error": type(error).__name__ + ": " + str(error),
                        "line": frames[-1].lineno if frames else None})
 data = text.encode()
 while data:
@@ -52,8 +52,8 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     outcome = await cage.run(_action(attempt, context))
     emit_logs(outcome, context)
     if outcome.kind not in {"ok", "error"}:
-        raise failure(outcome)
-    return _value(outcome)
+        raise failure(outcome, context)
+    return _value(outcome, context)
 
 
 def _action(attempt: Attempt, context: StepContext) -> Action:
@@ -77,10 +77,10 @@ def _action(attempt: Attempt, context: StepContext) -> Action:
     )
 
 
-def _value(outcome: Outcome) -> JsonValue:
+def _value(outcome: Outcome, context: StepContext) -> JsonValue:
     if not outcome.result:
         reason = outcome.message or "the function ended the process"
-        detail = last_line(outcome.stderr)
+        detail = last_line(outcome.stderr, context)
         raise StepError("user", f"the step gave no result: {reason}{detail and f': {detail}'}")
     said = _read(outcome.result)
     if not isinstance(said, dict) or not said.keys() & {"value", "error"}:

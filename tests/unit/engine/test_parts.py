@@ -168,6 +168,17 @@ def test_a_secret_inside_a_text_that_was_encoded_whole_is_masked(before: str) ->
     assert base64.b64decode(whole) == before.encode()[: len(whole) // 4 * 3]
 
 
+@pytest.mark.parametrize("left", range(4, len("s3cr3t-token")))
+def test_what_a_cut_has_left_of_a_secret_is_masked(left: int) -> None:
+    masker = Masker()
+    masker.add("s3cr3t-token")
+    begun = "s3cr3t-token"[:left]
+
+    assert masker.cut_text(f"refused: {begun}") == "refused: ***"
+    assert masker.cut_text(f"'{begun}…' s3cr3t-token {begun}") == "'***…' *** ***"
+    assert masker.cut_text(f"{begun} is no cut") == f"{begun} is no cut"
+
+
 def test_text_without_secrets_is_left_alone_and_short_secrets_hide_nothing() -> None:
     masker = Masker()
     masker.add("abc")
