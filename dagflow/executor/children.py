@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from dagflow.core.clock import Clock
 from dagflow.core.errors import BugError, ConflictError, NotFoundError, UnavailableError
 from dagflow.core.plan import Plan
 from dagflow.core.run import Cancel, ChildEnded, Event, Pause, Resume, Run
+from dagflow.core.values import JsonObject
 from dagflow.executor.attempts import step_of
 from dagflow.executor.ids import child_run_id
 from dagflow.store.base import RunStore
@@ -43,6 +44,7 @@ class Family(Protocol):
         plan: Plan,
         header: Header,
         *,
+        budget: JsonObject | None = None,
         deadline_at: datetime | None = None,
         settled: Sequence[MessageKey] = (),
     ) -> str:
@@ -89,7 +91,8 @@ def _start(engine: Family, message: Message) -> None:
     try:
         at = message.body["deadline_at"]
         deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
-        engine.start(plan, header, deadline_at=deadline, settled=(message.key,))
+        budget = cast("JsonObject | None", message.body.get("budget"))
+        engine.start(plan, header, budget=budget, deadline_at=deadline, settled=(message.key,))
     except ConflictError:  # a crash came between its start and now
         engine.store.settle((message.key,))
     engine.reach("after-child")
@@ -116,6 +119,7 @@ def _tell(engine: Family, message: Message) -> None:
         outputs=child.outputs,
         error=child.error,
         key=stored.header.parent_key,
+        used=child.used,
     )
     try:
         engine.handle(stored.header.parent, event, settled=(message.key,))

@@ -126,6 +126,7 @@ class Engine:
         plan: Plan,
         header: Header,
         *,
+        budget: JsonObject | None = None,
         key: IdempotencyKey | None = None,
         deadline_at: datetime | None = None,
         settled: Sequence[MessageKey] = (),
@@ -134,8 +135,8 @@ class Engine:
         with self._lock:
             held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
             turn = Turn()
-            if deadline_at is not None:
-                turn.fold(held, bounded(held.run, deadline_at, header.created_at))
+            if deadline_at is not None or budget:
+                turn.fold(held, bounded(held.run, deadline_at, header.created_at, budget or {}))
             self._take(held, turn, Begin(), header.created_at)
             held.wake_at = _wake(held, turn, ticked=False)
             batch = turn.batch(held, settled)

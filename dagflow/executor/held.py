@@ -69,9 +69,11 @@ def _fold(held: Held, stored: StoredRun) -> None:
     held.wake_at = None if final else next_wake(held.plan, held.run)
 
 
-def bounded(run: Run, deadline_at: datetime, at: datetime) -> RunChanged:
-    """Return the change that gives a run a deadline before it begins."""
-    fields: dict[str, object] = {"deadline_at": deadline_at}
+def bounded(run: Run, deadline_at: datetime | None, at: datetime, budget: JsonObject) -> RunChanged:
+    """Return the change that gives a run a deadline and its parent's budget before it begins."""
+    fields: dict[str, object] = {"budget": budget} if budget else {}
+    if deadline_at is not None:
+        fields["deadline_at"] = deadline_at
     return RunChanged(before=run.state, after=run.state, at=at, set=fields)
 
 
@@ -152,5 +154,6 @@ def _start_child(run_id: str, command: StartChild) -> Message:
         "inputs": command.inputs,
         "key": command.key,
         "deadline_at": None if at is None else at.isoformat(),
+        "budget": command.budget,
     }
     return Message(key=MessageKey(run_id, "start_child", command.path), body=body)

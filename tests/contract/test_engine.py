@@ -9,7 +9,7 @@ import pytest
 
 from dagflow.core.clock import FakeClock
 from dagflow.core.errors import ConflictError, NotFoundError, StepError, UnavailableError
-from dagflow.core.plan import Evaluated, Expression, Plan, RetryPolicy
+from dagflow.core.plan import BudgetLimits, Evaluated, Expression, Plan, RetryPolicy
 from dagflow.core.references import reference
 from dagflow.core.run import Cancel, Claim, Decide, LoseLease, Pause, Resume, RunState, Succeed
 from dagflow.core.values import JsonValue
@@ -321,6 +321,19 @@ async def test_a_child_that_comes_late_to_a_pause_stands_still(store: RunStore) 
 
     (row,) = store.children("r1")
     assert row.state == "paused"
+
+
+async def test_a_budget_goes_down_to_child_runs_and_their_use_comes_up(store: RunStore) -> None:
+    bench = Bench(store)
+    inner = plan(foreach("l", "", [1, 2], step("l.x")), name="inner")
+    calls = plan(child("a", "", inner), child("b", "a", inner), budget=BudgetLimits(items=3))
+    async with bench.worker(named):
+        run = await bench.finish(bench.start(calls))
+
+    assert states(bench) == {"a": "succeeded", "b": "failed"}
+    assert run.steps["b"].error is not None
+    assert run.steps["b"].error.error_class == "budget"
+    assert run.used == {"items": 2}
 
 
 async def test_cancelling_a_parent_cancels_its_child(store: RunStore) -> None:
