@@ -71,7 +71,10 @@ class StepContext(Protocol):
         ...
 
     def use(self, **amounts: float) -> None:
-        """Count what the attempt used (`tokens=…`, `tool_calls=1`, `cost=…`), however it ends."""
+        """Count what the attempt used (`tokens=…`, `cost=…`), however it ends.
+
+        Calls of tools and items are counted by the engine.
+        """
         ...
 
     def secret(self, name: str) -> str:

@@ -23,7 +23,6 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     """
     http = service(context, "http", HttpClient)
     egress = service(context, "egress", Egress)
-    context.use(tool_calls=1)
     return await call(
         _operation(attempt),
         _arguments(attempt, context),
