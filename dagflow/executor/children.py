@@ -93,11 +93,11 @@ def _start(engine: Family, message: Message) -> None:
         deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
         budget = cast("JsonObject | None", message.body.get("budget"))
         engine.start(plan, header, budget=budget, deadline_at=deadline, settled=(message.key,))
+        if parent.paused:
+            engine.handle(header.id, Pause())
     except ConflictError:  # a crash came between its start and now
         engine.store.settle((message.key,))
     engine.reach("after-child")
-    if parent.paused:
-        engine.handle(header.id, Pause())
 
 
 def _stop(engine: Family, message: Message) -> None:
