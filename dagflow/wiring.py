@@ -11,7 +11,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from dagflow.core.errors import UsageError
-from dagflow.core.plan import Plan, PlanStep
+from dagflow.core.plan import Plan, PlanStep, steps_of
 from dagflow.core.steps import KINDS
 from dagflow.executor import faults
 from dagflow.executor.dispatch.base import SilentDispatcher
@@ -169,22 +169,9 @@ def _is_local(route: Mapping[str, object]) -> bool:
 
 def all_steps(plan: Plan) -> tuple[PlanStep, ...]:
     """Return every step of a plan and of the workflows that it calls."""
-    found = own_steps(plan)
+    found = tuple(steps_of(plan))
     called = (step.child for step in found if step.child is not None)
     return (*found, *(step for child in called for step in all_steps(child)))
-
-
-def own_steps(plan: Plan) -> tuple[PlanStep, ...]:
-    """Return every step of a plan, of its blocks and of its compensations."""
-    found: list[PlanStep] = []
-    waiting = [*plan.steps, *plan.finally_]
-    while waiting:
-        step = waiting.pop()
-        found.append(step)
-        waiting += step.block
-        if step.compensate is not None:
-            waiting.append(step.compensate)
-    return tuple(found)
 
 
 def module_folders(plans: Iterable[Plan]) -> tuple[str, ...]:
@@ -196,5 +183,5 @@ def module_folders(plans: Iterable[Plan]) -> tuple[str, ...]:
     while waiting:
         plan = waiting.pop()
         folders[str(Path(plan.source_name).resolve().parent)] = None
-        waiting += [step.child for step in own_steps(plan) if step.child is not None]
+        waiting += [step.child for step in steps_of(plan) if step.child is not None]
     return tuple(folders)

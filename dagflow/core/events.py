@@ -208,7 +208,7 @@ RUN_FIELDS: Final[_Table] = _table(
         _TEXT: "outcome",
         _FLAG: "cancel_requested paused",
         _JSON: "outputs",
-        _OBJECT: "used",
+        _OBJECT: "used budget",
         _FAILURE_OR_NONE: "error",
         _TIME_OR_NONE: "started_at finished_at deadline_at cleanup_deadline_at clock_stopped_at "
         "paused_at",

@@ -9,7 +9,7 @@ of it (`loop[3].grade`). A compensation is the step `<step>.compensate`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -260,3 +260,19 @@ class Plan:
     layout: Mapping[str, Place] = field(default_factory=dict)
     source_name: str = ""
     digest: str = ""
+
+
+def steps_of(plan: Plan) -> Iterator[PlanStep]:
+    """Yield every step of a plan in the order of the file: each before what is inside of it, and
+    before its compensation. Called workflows are plans of their own.
+    """
+    yield from _whole(plan.steps)
+    yield from _whole(plan.finally_)
+
+
+def _whole(steps: Iterable[PlanStep]) -> Iterator[PlanStep]:
+    for step in steps:
+        yield step
+        yield from _whole(step.block)
+        if step.compensate is not None:
+            yield from _whole((step.compensate,))

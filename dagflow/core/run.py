@@ -144,7 +144,8 @@ class Run:
     `outcome` is fixed when the run begins to finish; `steps` has a record for every step that
     has left `pending`, under its run path (a step without one is pending); `version` counts
     applied batches; `prefix` is the path of the step, from the root run down, that started this
-    child run ("" at the root).
+    child run ("" at the root). `budget` is what that step's run had left of each bounded part of
+    its own when it started this one; `used` counts child runs that ended, too.
 
     The last five fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
@@ -175,6 +176,7 @@ class Run:
     steps: dict[str, StepRecord] = field(default_factory=dict)
     signals: dict[str, list[JsonValue]] = field(default_factory=dict)
     paused_at: datetime | None = None
+    budget: JsonObject = field(default_factory=dict)
     prefix: str = ""
     ended: int = field(default=0, init=False, compare=False, repr=False)
     done: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -318,13 +320,17 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildEnded:
-    """A child run is over. `key`, where given, must be that of the `StartChild` in force."""
+    """A child run is over. `key`, where given, must be that of the `StartChild` in force.
+
+    What it `used` counts even if it is another one's.
+    """
 
     path: str
     state: RunState
     outputs: JsonValue
     error: StepFailure | None = None
     key: str = ""
+    used: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -382,12 +388,16 @@ class WakeAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartChild:
-    """Start a child run for the step at `path`; `key` makes it the same run on a repeat."""
+    """Start a child run for the step at `path`; `key` makes it the same run on a repeat.
+
+    It may use no more than `budget` says, by the names of `BudgetLimits`.
+    """
 
     path: str
     inputs: JsonValue
     key: str
     deadline_at: datetime | None = None
+    budget: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,6 +409,13 @@ class StopChild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HoldChild:
+    """Pause the child run that was started with `key`, or let it go on, as its parent does."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
     """Stop the running attempt of the step at `path`: SIGTERM, then the cage is killed."""
 
@@ -406,7 +423,7 @@ class Kill:
     token: int
 
 
-Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | Kill
+Command: TypeAlias = Dispatch | WakeAt | StartChild | StopChild | HoldChild | Kill
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from dagflow.core.plan import Plan, PlanStep
-from dagflow.core.run import Run, StepRecord
+from dagflow.core.references import references
+from dagflow.core.run import Run
 from dagflow.core.values import JsonObject
 from dagflow.executor.machine.activation import scope_of
 from dagflow.executor.machine.index import PlanIndex, Site, index_of
@@ -14,7 +13,7 @@ from dagflow.executor.machine.paths import pattern_of
 from dagflow.executor.steps.base import Attempt
 
 
-def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
+def attempt_of(plan: Plan, run: Run, path: str) -> Attempt:
     """Return the attempt that has just been claimed."""
     index = index_of(plan)
     site = index.sites[pattern_of(path)]
@@ -29,11 +28,10 @@ def attempt_of(plan: Plan, run: Run, path: str, now: datetime) -> Attempt:
         step=site.step,
         input=record.input,
         activation=_activation(index, run, site, path),
-        timeout=_timeout(site, record, now),
-        deadline_at=_deadline(run, record),
         idempotency_key=idempotency_key(run, path, record.generation),
         tools=plan.tools,
         models=plan.models,
+        secrets=_secrets(index, site.step),
     )
 
 
@@ -50,14 +48,14 @@ def _activation(index: PlanIndex, run: Run, site: Site, path: str) -> JsonObject
     return scope_of(index, run, site, path).activation(reads)
 
 
-def _timeout(site: Site, record: StepRecord, now: datetime) -> float | None:
-    """Return the attempt's bound: the step's, cut by what is left for all its attempts."""
-    if record.deadline_at is None:
-        return site.step.timeout
-    left = max(0.0, (record.deadline_at - now).total_seconds())
-    return left if site.step.timeout is None else min(left, site.step.timeout)
-
-
-def _deadline(run: Run, record: StepRecord) -> datetime | None:
-    bounds = (record.deadline_at, run.cleanup_deadline_at if run.outcome else run.deadline_at)
-    return min((bound for bound in bounds if bound is not None), default=None)
+def _secrets(index: PlanIndex, step: PlanStep) -> frozenset[str]:
+    """Return the names of the secrets that the step's templates and credentials read."""
+    templates = [value for value in (step.arguments, *step.templates.values()) if value is not None]
+    reads = [read for value in templates for read in index.reads_of(value)]
+    names = {read[1] for read in reads if read[0] == "secrets"}
+    if step.kind == "tool":
+        names |= references(step.body.get("auth"))
+    elif step.kind == "llm":
+        route = index.plan.models.get(str(step.body.get("model", "default")), {})
+        names |= references(route.get("api_key"))
+    return frozenset(names.intersection(index.plan.secrets))

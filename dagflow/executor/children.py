@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from dagflow.core.clock import Clock
 from dagflow.core.errors import BugError, ConflictError, NotFoundError, UnavailableError
 from dagflow.core.plan import Plan
-from dagflow.core.run import Cancel, ChildEnded, Event, Run
+from dagflow.core.run import Cancel, ChildEnded, Event, Pause, Resume, Run
+from dagflow.core.values import JsonObject
 from dagflow.executor.attempts import step_of
 from dagflow.executor.ids import child_run_id
 from dagflow.store.base import RunStore
@@ -43,6 +44,7 @@ class Family(Protocol):
         plan: Plan,
         header: Header,
         *,
+        budget: JsonObject | None = None,
         deadline_at: datetime | None = None,
         answers: MessageKey | None = None,
     ) -> str:
@@ -97,7 +99,10 @@ def _start(engine: Family, message: Message) -> None:
     try:
         at = message.body["deadline_at"]
         deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
-        engine.start(plan, header, deadline_at=deadline, answers=message.key)
+        budget = cast("JsonObject | None", message.body.get("budget"))
+        engine.start(plan, header, budget=budget, deadline_at=deadline, answers=message.key)
+        if parent.paused:
+            engine.handle(header.id, Pause())
     except ConflictError:  # another process was first, or its parent was stopped meanwhile
         engine.store.settle((message.key,))
     engine.reach("after-child")
@@ -124,6 +129,7 @@ def _tell(engine: Family, message: Message) -> None:
         outputs=child.outputs,
         error=child.error,
         key=stored.header.parent_key,
+        used=child.used,
     )
     try:
         engine.handle(stored.header.parent, event, settled=(message.key,))
@@ -131,8 +137,19 @@ def _tell(engine: Family, message: Message) -> None:
         engine.store.settle((message.key,))
 
 
+def _hold(engine: Family, message: Message) -> None:
+    """Let a child run stand still as long as its parent does; one that is finishing goes on."""
+    parent = engine.run(message.key.run_id)
+    event = Pause() if parent.paused else Resume()
+    try:
+        engine.handle(child_run_id(parent.id, message.key.path), event, settled=(message.key,))
+    except NotFoundError:
+        engine.store.settle((message.key,))
+
+
 _ACTS: Final[dict[MessageKind, Callable[[Family, Message], None]]] = {
     "start_child": _start,
     "stop_child": _stop,
+    "hold_child": _hold,
     "child_ended": _tell,
 }

@@ -130,6 +130,7 @@ class Engine:
         plan: Plan,
         header: Header,
         *,
+        budget: JsonObject | None = None,
         key: IdempotencyKey | None = None,
         deadline_at: datetime | None = None,
         answers: MessageKey | None = None,
@@ -142,8 +143,8 @@ class Engine:
         with self._lock:
             held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
             turn = Turn()
-            if deadline_at is not None:
-                turn.fold(held, bounded(held.run, deadline_at, header.created_at))
+            if deadline_at is not None or budget:
+                turn.fold(held, bounded(held.run, deadline_at, header.created_at, budget or {}))
             self._take(held, turn, Begin(), header.created_at)
             held.wake_at = _wake(held, turn, ticked=False)
             batch = turn.batch(held, ())
@@ -295,7 +296,7 @@ class Engine:
             self._stored(held, turn, batch, seq)
         elif settled:
             self.store.settle(settled)
-        attempts = tuple(attempt_of(held.plan, held.run, path, now) for path in turn.claimed)
+        attempts = tuple(attempt_of(held.plan, held.run, path) for path in turn.claimed)
         return Handled(tuple(turn.refused), attempts)
 
     def _take(self, held: Held, turn: Turn, event: Event, now: datetime) -> None:

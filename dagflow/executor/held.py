@@ -12,6 +12,7 @@ from dagflow.core.run import (
     Claim,
     Command,
     Dispatch,
+    HoldChild,
     Run,
     RunChanged,
     StartChild,
@@ -73,9 +74,11 @@ def _fold(held: Held, stored: StoredRun) -> None:
     held.wake_at = None if final else next_wake(held.plan, held.run)
 
 
-def bounded(run: Run, deadline_at: datetime, at: datetime) -> RunChanged:
-    """Return the change that gives a run a deadline before it begins."""
-    fields: dict[str, object] = {"deadline_at": deadline_at}
+def bounded(run: Run, deadline_at: datetime | None, at: datetime, budget: JsonObject) -> RunChanged:
+    """Return the change that gives a run a deadline and its parent's budget before it begins."""
+    fields: dict[str, object] = {"budget": budget} if budget else {}
+    if deadline_at is not None:
+        fields["deadline_at"] = deadline_at
     return RunChanged(before=run.state, after=run.state, at=at, set=fields)
 
 
@@ -120,6 +123,10 @@ class Turn:
         ]
         if held.header.parent and held.run.state.is_final:
             found.append(Message(key=ended_key(held.run.id), body={}))
+        keys = [command.key for command in self.commands if isinstance(command, HoldChild)]
+        found.extend(
+            Message(key=MessageKey(held.run.id, "hold_child", key), body={}) for key in keys
+        )
         return found
 
     def settled(self, run_id: str) -> list[MessageKey]:
@@ -164,5 +171,6 @@ def _start_child(run_id: str, command: StartChild) -> Message:
         "path": command.path,
         "inputs": command.inputs,
         "deadline_at": None if at is None else at.isoformat(),
+        "budget": command.budget,
     }
     return Message(key=MessageKey(run_id, "start_child", command.key), body=body)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
-from dagflow.core.errors import ErrorClass, StepError, ValueRefusedError
+from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.run import Fail, StepFailure, Succeed
 from dagflow.core.values import JsonValue, check_value
 from dagflow.executor.steps.base import Attempt, StepWork
@@ -17,22 +16,20 @@ _log = logging.getLogger(__name__)
 async def performed(attempt: Attempt, context: WorkContext, work: StepWork) -> Succeed | Fail:
     """Do the work and return its report; nothing that goes wrong in it is lost.
 
-    Only a cancellation from outside gets through: then there is nothing to report.
+    Only a cancellation from outside gets through: then there is nothing to report. The time that
+    an attempt may take is not looked at here: the engine cancels it, which knows of pauses.
     """
     try:
-        async with asyncio.timeout(attempt.timeout) as bound:
-            output = await work(attempt, context)
-        return _succeeded(attempt, context, output)
+        return _succeeded(attempt, context, await work(attempt, context))
     except StepError as error:
-        return _failed(attempt, context, error.error_class, _told(error), error.retry_after)
+        return _failed(attempt, context, error)
     except ValueRefusedError as error:
-        return _failed(attempt, context, "schema", f"the output can't be carried: {error.message}")
+        message = f"the output can't be carried: {error.message}"
+        return _failed(attempt, context, StepError("schema", message))
     except Exception as error:  # noqa: BLE001  # the edge: whatever a kind raises is reported
-        if isinstance(error, TimeoutError) and bound.expired():
-            message = f"the attempt took longer than {attempt.timeout:g}s"
-            return _failed(attempt, context, "timeout", message)
         _log.exception("attempt_broke run_id=%s step=%s", attempt.run_id, attempt.path)
-        return _failed(attempt, context, "internal", f"{type(error).__name__}: {error}")
+        message = f"{type(error).__name__}: {error}"
+        return _failed(attempt, context, StepError("internal", message))
 
 
 def _succeeded(attempt: Attempt, context: WorkContext, output: JsonValue) -> Succeed:
@@ -42,24 +39,15 @@ def _succeeded(attempt: Attempt, context: WorkContext, output: JsonValue) -> Suc
     )
 
 
-def _failed(
-    attempt: Attempt,
-    context: WorkContext,
-    error_class: ErrorClass,
-    message: str,
-    retry_after: float | None = None,
-) -> Fail:
+def _failed(attempt: Attempt, context: WorkContext, error: StepError) -> Fail:
+    remedy = f" ({context.mask(error.remedy)})" if error.remedy else ""
     failure = StepFailure(
-        error_class=error_class,
-        message=_clean(context.mask_text(message)),
+        error_class=error.error_class,
+        message=_clean(context.mask_cut(error.message) + remedy),
         attempt=attempt.attempt,
-        retry_after=retry_after,
+        retry_after=error.retry_after,
     )
     return Fail(path=attempt.path, token=attempt.token, error=failure, used=context.used)
-
-
-def _told(error: StepError) -> str:
-    return f"{error.message} ({error.remedy})" if error.remedy else error.message
 
 
 def _clean(message: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from dagflow.core.clock import instant
-from dagflow.core.plan import Plan, PlanStep
+from dagflow.core.plan import Plan, steps_of
 from dagflow.core.run import Run, StepFailure, StepRecord
 from dagflow.core.values import JsonObject
 from dagflow.store.rows import Approval, RunRow
@@ -79,18 +78,9 @@ def run_view(run: Run, plan: Plan) -> JsonObject:
 
 def steps_view(run: Run, plan: Plan) -> JsonObject:
     """Return every step that has a record, in the order of the plan."""
-    ranks = {path: rank for rank, path in enumerate(static_paths((*plan.steps, *plan.finally_)))}
+    ranks = {step.path: rank for rank, step in enumerate(steps_of(plan))}
     order = sorted(run.steps.values(), key=lambda it: (ranks.get(static(it.path), 0), _key(it)))
     return {record.path: step_view(record) for record in order}
-
-
-def static_paths(steps: Iterable[PlanStep]) -> Iterable[str]:
-    """Yield the static paths of steps, of their inner steps and of their compensations."""
-    for step in steps:
-        yield step.path
-        yield from static_paths(step.block)
-        if step.compensate is not None:
-            yield step.compensate.path
 
 
 def static(path: str) -> str:

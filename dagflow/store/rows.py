@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 from dagflow.core.run import Change, Run, StepFailure
 from dagflow.core.values import JsonObject, JsonValue
 
-MessageKind: TypeAlias = Literal["dispatch", "start_child", "stop_child", "child_ended"]
+MessageKind: TypeAlias = Literal[
+    "dispatch", "start_child", "stop_child", "hold_child", "child_ended"
+]
 
 
 @dataclass(frozen=True, slots=True)

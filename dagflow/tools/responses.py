@@ -70,7 +70,9 @@ def _check_status(response: Response) -> None:
 
 def _why(response: Response) -> str:
     if REDIRECT <= response.status < CLIENT_ERROR:
-        return f", a redirect to {response.header('location') or 'nowhere'!r:.200}, not followed"
+        location = response.header("location") or "nowhere"
+        shown = location if len(location) <= MAX_EXCERPT else f"{location[:MAX_EXCERPT]}…"
+        return f", a redirect to {shown!r}, not followed"
     text = response.content[: MAX_EXCERPT * 4].decode("utf-8", "replace")
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f": {words[:MAX_EXCERPT]}" if words else ""

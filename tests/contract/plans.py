@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from dagflow.core.plan import (
@@ -16,6 +16,7 @@ from dagflow.core.plan import (
     PlanStep,
     RetryPolicy,
     Value,
+    steps_of,
 )
 from dagflow.core.plan_json import sealed
 from dagflow.core.run import MOVES
@@ -31,7 +32,9 @@ class Plain:
             return activation[expression.text]
         return json.loads(expression.text)
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
         """Return a literal, or an object of rendered values."""
         match value:
             case Literal_():
@@ -65,12 +68,9 @@ def step(name: str, after: str = "", *, kind: str = "python", **fields: Any) -> 
 
 def plan(*steps: PlanStep, name: str = "p", **fields: Any) -> Plan:
     """Return a plan of these steps, in which every move of the language is listed."""
-    moves = tuple(
-        Constraint(one.path, before, after)
-        for one in _all((*steps, *fields.get("finally_", ())))
-        for before, after in sorted(MOVES)
-    )
-    return sealed(Plan(name=name, version="1", steps=steps, constraints=moves, **fields))
+    made = Plan(name=name, version="1", steps=steps, **fields)
+    moves = (Constraint(s.path, *move) for s in steps_of(made) for move in sorted(MOVES))
+    return sealed(replace(made, constraints=tuple(moves)))
 
 
 def foreach(name: str, after: str, items: list[JsonValue], inner: PlanStep) -> PlanStep:
@@ -114,11 +114,3 @@ def approve(name: str, after: str) -> PlanStep:
         templates={"message": Literal_("go on?")},
         arguments=Literal_({"n": 1}),
     )
-
-
-def _all(steps: Iterable[PlanStep]) -> Iterable[PlanStep]:
-    for one in steps:
-        yield one
-        yield from _all(one.block)
-        if one.compensate is not None:
-            yield one.compensate

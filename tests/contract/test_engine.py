@@ -10,8 +10,9 @@ import pytest
 
 from dagflow.core.clock import FakeClock
 from dagflow.core.errors import ConflictError, NotFoundError, StepError, UnavailableError
-from dagflow.core.plan import RetryPolicy
-from dagflow.core.run import Cancel, Claim, Decide, LoseLease, RunState, Succeed
+from dagflow.core.plan import BudgetLimits, Evaluated, Expression, Plan, RetryPolicy
+from dagflow.core.references import reference
+from dagflow.core.run import Cancel, Claim, Decide, LoseLease, Pause, Resume, RunState, Succeed
 from dagflow.core.values import JsonValue
 from dagflow.executor.engine import Claimant
 from dagflow.executor.leases import LeaseTimes
@@ -33,6 +34,17 @@ FAN = plan(
 
 async def named(attempt: Attempt, context: StepContext) -> JsonValue:
     return attempt.path
+
+
+def secret(*names: str) -> Evaluated:
+    """Return a template that reads these secrets."""
+    return Evaluated(Expression("null", {}, tuple(("secrets", name) for name in names)))
+
+
+def naming_a_secret(*names: str) -> Plan:
+    """Return a plan of steps that are given TOKEN."""
+    steps = (step(name, arguments=secret("TOKEN")) for name in names)
+    return plan(*steps, secrets=("TOKEN",))
 
 
 def states(bench: Bench, run_id: str = "r1") -> dict[str, str]:
@@ -170,6 +182,23 @@ async def test_an_attempt_that_takes_too_long_is_stopped(store: RunStore) -> Non
     assert [attempt.path for attempt in gate.stopped] == ["a"]
 
 
+async def test_an_attempt_does_not_run_out_of_time_in_a_pause(store: RunStore) -> None:
+    clock = FakeClock()
+    bench, gate = Bench(store, clock), Gate()
+    async with bench.worker(gate):
+        bench.start(plan(step("a", timeout=0.01)))
+        await eventually(lambda: gate.entered)
+        bench.engine.handle("r1", Pause())
+        clock.advance(timedelta(seconds=1))
+        await asyncio.sleep(0.05)
+        assert (states(bench), gate.stopped) == ({"a": "running"}, [])
+        bench.engine.handle("r1", Resume())
+        gate.open()
+        run = await bench.finish()
+
+    assert run.steps["a"].state == "succeeded"
+
+
 async def test_cancelling_stops_what_runs(store: RunStore) -> None:
     bench = Bench(store)
     gate = Gate()
@@ -261,6 +290,53 @@ async def test_a_failed_child_fails_its_step_with_its_class(store: RunStore) -> 
     assert run.steps["call"].error.error_class == "oom"
 
 
+async def test_a_pause_reaches_children_and_theirs_until_it_ends(store: RunStore) -> None:
+    bench, gate = Bench(store), Gate()
+    inner = plan(step("x"), step("y", "x"), name="inner")
+    middle = plan(child("call", "", inner), name="middle")
+    async with bench.worker(gate) as worker:
+        bench.start(plan(child("call", "", middle)))
+        await eventually(lambda: gate.entered)
+        bench.engine.handle("r1", Pause())
+        (below,) = store.children("r1")
+        (deep,) = store.children(below.id)
+        gate.open()
+        await eventually(lambda: worker.load == 0)
+        assert [store.get_run(run).state for run in ("r1", below.id, deep.id)] == ["paused"] * 3
+        assert states(bench, deep.id) == {"x": "succeeded", "y": "ready"}
+        bench.engine.handle("r1", Resume())
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+    assert store.outbox() == ()
+
+
+async def test_a_child_that_comes_late_to_a_pause_stands_still(store: RunStore) -> None:
+    def too_early(point: str) -> None:
+        if point == "before-child":
+            raise UnavailableError("not yet")
+
+    Bench(store, reach=too_early).start(plan(child("call", "", plan(step("x"), name="inner"))))
+    Bench(store).engine.handle("r1", Pause())
+    recover(Bench(store).engine)
+
+    (row,) = store.children("r1")
+    assert row.state == "paused"
+
+
+async def test_a_budget_goes_down_to_child_runs_and_their_use_comes_up(store: RunStore) -> None:
+    bench = Bench(store)
+    inner = plan(foreach("l", "", [1, 2], step("l.x")), name="inner")
+    calls = plan(child("a", "", inner), child("b", "a", inner), budget=BudgetLimits(items=3))
+    async with bench.worker(named):
+        run = await bench.finish(bench.start(calls))
+
+    assert states(bench) == {"a": "succeeded", "b": "failed"}
+    assert run.steps["b"].error is not None
+    assert run.steps["b"].error.error_class == "budget"
+    assert run.used == {"items": 2}
+
+
 async def test_cancelling_a_parent_cancels_its_child(store: RunStore) -> None:
     bench = Bench(store)
     gate = Gate()
@@ -310,7 +386,7 @@ async def test_secrets_are_resolved_for_the_work_and_masked_in_what_is_recorded(
     bench = Bench(store)
 
     async def leaky(attempt: Attempt, context: StepContext) -> JsonValue:
-        said = context.resolve_secrets("key \ue000secret:TOKEN\ue001")
+        said = context.resolve_secrets(f"key {reference('TOKEN')}")
         context.emit("log", {"text": said})
         if attempt.path == "b":
             raise StepError("user", f"refused: {said}")
@@ -318,7 +394,7 @@ async def test_secrets_are_resolved_for_the_work_and_masked_in_what_is_recorded(
 
     watcher = bench.engine.live.subscribe("r1")
     async with bench.worker(leaky, secrets={"TOKEN": "s3cr3t!"}.get):
-        run = await bench.finish(bench.start(plan(step("a"), step("b"))))
+        run = await bench.finish(bench.start(naming_a_secret("a", "b")))
     watcher.close()
 
     assert run.steps["a"].output == {"said": "key ***"}
@@ -335,10 +411,28 @@ async def test_a_missing_secret_fails_the_step_and_says_which(store: RunStore) -
         return context.secret("TOKEN")
 
     async with bench.worker(needy):
-        run = await bench.finish(bench.start(plan(step("a"))))
+        run = await bench.finish(bench.start(naming_a_secret("a")))
 
     assert run.steps["a"].error is not None
     assert "'TOKEN' is not set" in run.steps["a"].error.message
+
+
+@pytest.mark.parametrize("named", [(), ("OTHER",)])
+async def test_a_step_gets_no_secret_that_its_own_templates_do_not_name(
+    store: RunStore, named: tuple[str, ...]
+) -> None:
+    bench = Bench(store)
+
+    async def curious(attempt: Attempt, context: StepContext) -> JsonValue:
+        return context.resolve_secrets(reference("TOKEN"))
+
+    async with bench.worker(curious, secrets={"TOKEN": "s3cr3t!"}.get):
+        run = await bench.finish(
+            bench.start(plan(step("a", arguments=secret(*named)), secrets=("TOKEN", "OTHER")))
+        )
+
+    assert run.steps["a"].error is not None
+    assert run.steps["a"].error.message == "step a names no secret 'TOKEN'"
 
 
 def test_the_same_key_starts_one_run(store: RunStore) -> None:

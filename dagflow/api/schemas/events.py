@@ -73,7 +73,7 @@ EVENTS: Final[dict[str, JsonObject]] = {
             "outcome": TEXT,
             "cancel_requested paused": FLAG,
             "outputs": ANY,
-            "used": OBJECT,
+            "used budget": OBJECT,
             "error": _ERROR,
             "started_at finished_at deadline_at cleanup_deadline_at clock_stopped_at paused_at": (
                 nullable(INSTANT)

@@ -9,6 +9,7 @@ from typing import Final
 from dagflow.compiler.source.places import place_of
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
+from dagflow.core.references import reference
 from dagflow.core.source import Source, Span
 from dagflow.core.values import JsonValue
 from dagflow.core.words import nearest
@@ -16,11 +17,6 @@ from dagflow.core.workflow import Workflow
 
 _EXPRESSION: Final = re.compile(r"\$\$\{\{|\$\{\{(.*?)\}\}", re.DOTALL)
 _SECRET: Final = re.compile(r"\s*secrets\.`?([A-Za-z_][\w-]*)`?\s*")
-
-
-def reference(name: str) -> str:
-    """Return the text that stands for a secret until a worker puts its value there."""
-    return f"\ue000secret:{name}\ue001"
 
 
 def rendered(node: Node) -> JsonValue:

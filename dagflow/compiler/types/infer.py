@@ -29,14 +29,13 @@ from dagflow.compiler.types.operations import Found, find_operation
 from dagflow.core.node import Scalar
 from dagflow.core.plan import Expression, Plan
 from dagflow.core.records import dataclass
+from dagflow.core.references import SECRET_KINDS
 from dagflow.core.source import At
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.tool import ToolCatalog
 from dagflow.core.values import Schema
 from dagflow.core.workflow import Declared, Workflow
 from dagflow.expr import Checked
-
-SECRET_KINDS = frozenset({"tool", "python", "shell"})
 
 
 @dataclass(slots=True, kw_only=True)

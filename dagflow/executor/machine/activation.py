@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from dagflow.core.clock import instant
+from dagflow.core.references import reference
 from dagflow.core.run import Run, StepRecord
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.executor.machine.index import Block, PlanIndex, Reads, Site
@@ -120,7 +121,7 @@ class Scope:
         return view
 
     def _secrets(self, reads: Iterable[tuple[str, ...]]) -> JsonValue:
-        return {read[1]: f"\ue000secret:{read[1]}\ue001" for read in reads if len(read) > 1}
+        return {read[1]: reference(read[1]) for read in reads if len(read) > 1}
 
 
 _ROOTS: Final[dict[str, Callable[[Scope, list[tuple[str, ...]]], JsonValue]]] = {

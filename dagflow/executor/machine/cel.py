@@ -16,9 +16,11 @@ class Cel:
         """Return the expression's value. Raises `StepError` of class `expression`."""
         return evaluate(expression, activation)
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
         """Return a template's value. Raises `StepError` of class `expression`."""
-        return render(value, activation)
+        return render(value, activation, references=references)
 
     def fill(self, schema: Schema, value: JsonValue) -> JsonValue:
         """Return the value with the schema's defaults where it has nothing."""

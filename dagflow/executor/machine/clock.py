@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dagflow.core.plan import Plan
-from dagflow.core.run import Run, RunState, StepFailure, StepRecord
+from dagflow.core.run import HoldChild, Run, RunState, StepFailure, StepRecord
 from dagflow.executor.machine import finish
 from dagflow.executor.machine.draft import Draft
 from dagflow.executor.machine.ending import enlist, fail_attempt, go_to, requeue, succeed
@@ -161,14 +161,25 @@ def _timeout(message: str) -> StepFailure:
 
 
 def pause(draft: Draft) -> None:
-    """Stop the run's clock, and start no step until `resume`."""
+    """Stop the run's clock and its child runs, and start no step until `resume`."""
     run = draft.run
     stopped = run.clock_stopped_at or draft.now
     draft.set_run(RunState.PAUSED, paused=True, paused_at=draft.now, clock_stopped_at=stopped)
+    _hold_children(draft)
+
+
+def _hold_children(draft: Draft) -> None:
+    for path in draft.run.active:
+        record = draft.record(path)
+        if record.state == "waiting(child)" and draft.site(path).step.kind == "workflow":
+            draft.send(HoldChild(key=str(record.data["key"])))
 
 
 def resume(draft: Draft) -> None:
-    """Let the clock and the steps go on; deadlines and attempts get the time of the pause back."""
+    """Let the clock, the steps and the child runs go on.
+
+    Deadlines and attempts get the time of the pause back.
+    """
     run, now = draft.run, draft.now
     assert run.paused_at is not None
     stood = now - run.paused_at
@@ -182,6 +193,10 @@ def resume(draft: Draft) -> None:
             enlist(draft, path, draft.site(path))
     if begun and run.done.get("", 0) >= draft.index.top.size:
         draft.later("complete", "", draft.index.top)
+    failure = finish.failure_in(draft, draft.index.top)
+    if failure is not None and draft.plan.on_failure == "stop":
+        finish.stop(draft, "failed", failure)
+    _hold_children(draft)
 
 
 def _shift(draft: Draft, path: str, record: StepRecord, by: timedelta) -> None:

@@ -16,8 +16,13 @@ class Evaluator(Protocol):
         """Return the expression's value. Raises `StepError` of class `expression`."""
         ...
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
-        """Return a template's value. Raises `StepError` of class `expression`."""
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
+        """Return a template's value. Raises `StepError` of class `expression`.
+
+        With `references`, everything in it but its secrets is `guarded`.
+        """
         ...
 
     def fill(self, schema: Schema, value: JsonValue) -> JsonValue:

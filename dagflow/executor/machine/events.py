@@ -30,7 +30,7 @@ from dagflow.core.run import (
     Tick,
 )
 from dagflow.core.values import JsonObject
-from dagflow.executor.machine import clock, finish
+from dagflow.executor.machine import budget, clock, finish
 from dagflow.executor.machine.draft import Draft, Refused
 from dagflow.executor.machine.ending import (
     accept,
@@ -43,7 +43,6 @@ from dagflow.executor.machine.ending import (
 )
 from dagflow.executor.machine.index import Site
 from dagflow.executor.machine.kinds import child_failure, take_signal
-from dagflow.executor.machine.loops import used_of
 from dagflow.executor.machine.readiness import earliest, open_frame
 
 _CLAIMABLE: Final = frozenset({RunState.RUNNING, RunState.WAITING, RunState.FINISHING})
@@ -80,14 +79,13 @@ def claim(draft: Draft, event: Claim) -> None:
     if record.deadline_at is not None and record.deadline_at <= draft.now:
         clock.fire_deadline(draft, path, site)
         raise Refused(f"the deadline of step {path} has passed")
-    spent = _spent(draft, site)
+    spent = budget.spent(draft, site)
     if spent:
         failure = StepFailure(error_class="budget", message=spent)
         fail_attempt(draft, path, site, failure, retry=False)
         raise Refused(spent)
     if site.step.kind == "tool":
-        calls = int(used_of(draft, "tool_calls")) + 1
-        draft.set_run(used={**draft.run.used, "tool_calls": calls})
+        budget.use(draft, {"tool_calls": 1})
     _hand_over(draft, event, site, record)
 
 
@@ -109,19 +107,6 @@ def _hand_over(draft: Draft, event: Claim, site: Site, record: StepRecord) -> No
     draft.wake_at(due)
 
 
-def _spent(draft: Draft, site: Site) -> str:
-    """Say which part of the budget is used up, so that this step may not start."""
-    budget = draft.plan.budget
-    for name, kinds, limit in (
-        ("tool_calls", {"tool"}, budget.tool_calls),
-        ("tokens", {"llm"}, budget.tokens),
-        ("cost", {"llm", "tool"}, budget.cost),
-    ):
-        if limit is not None and site.step.kind in kinds and used_of(draft, name) >= limit:
-            return f"the run has used its budget of {name} ({limit:g})"
-    return ""
-
-
 def _held(draft: Draft, path: str, token: int) -> tuple[Site, StepRecord]:
     """Return the running step that a report speaks of. Raises `Refused` for a void report."""
     site, record = draft.site(path), draft.record(path)
@@ -135,12 +120,7 @@ def _held(draft: Draft, path: str, token: int) -> tuple[Site, StepRecord]:
 
 def _use(draft: Draft, used: JsonObject) -> None:
     """Add up what an attempt used; what the engine counts itself is not counted twice."""
-    total = dict(draft.run.used)
-    for name, amount in used.items():
-        if name not in _COUNTED_HERE and isinstance(amount, int | float):
-            total[name] = used_of(draft, name) + amount
-    if total != draft.run.used:
-        draft.set_run(used=total)
+    budget.use(draft, {n: amount for n, amount in used.items() if n not in _COUNTED_HERE})
 
 
 def succeeded(draft: Draft, event: Succeed) -> None:
@@ -248,6 +228,7 @@ def child_ended(draft: Draft, event: ChildEnded) -> None:
     """Take what a child run came to."""
     path = event.path
     site, record = draft.site(path), draft.record(path)
+    _count_child(draft, event)
     if record.state != "waiting(child)" or site.step.kind != "workflow":
         raise Refused(f"step {path} is {record.state}: it waits for no child run")
     if event.key and event.key != record.data["key"]:
@@ -257,6 +238,16 @@ def child_ended(draft: Draft, event: ChildEnded) -> None:
         return
     failure = event.error or failure_of(child_failure(event.state))
     fail_attempt(draft, path, site, replace(failure, retry_after=None))
+
+
+def _count_child(draft: Draft, event: ChildEnded) -> None:
+    """Add what a child run used, once, also where its step doesn't wait for it any more."""
+    record = draft.record(event.path)
+    counted = record.data.get("counted") or []
+    assert isinstance(counted, list)
+    if event.used and event.key not in counted and not draft.run.state.is_final:
+        draft.note(event.path, data={**record.data, "counted": [*counted, event.key]})
+        budget.use(draft, event.used)
 
 
 def settled(draft: Draft, event: Settle) -> None:

@@ -11,6 +11,7 @@ from dagflow.core.errors import StepError
 from dagflow.core.run import Run, RunState, SignalTaken, StartChild
 from dagflow.core.values import JsonObject, JsonValue, digest
 from dagflow.executor.machine.activation import scope_of
+from dagflow.executor.machine.budget import left
 from dagflow.executor.machine.draft import Draft
 from dagflow.executor.machine.ending import accept, fail_attempt, failure_of, succeed
 from dagflow.executor.machine.evaluator import truth
@@ -105,9 +106,12 @@ def _workflow(draft: Draft, path: str, site: Site) -> None:
     due = _timeout(draft, site)
     given = record.input.get("with") if isinstance(record.input, dict) else None
     _wait(draft, path, site, "waiting(child)", due=due, data={"key": key})
-    deadline = earliest(due, record.deadline_at, run.deadline_at)
+    whole = run.cleanup_deadline_at if run.outcome else run.deadline_at
+    deadline = earliest(due, record.deadline_at, whole)
     inputs: JsonValue = {} if given is None else given
-    draft.send(StartChild(path=path, inputs=inputs, key=key, deadline_at=deadline))
+    draft.send(
+        StartChild(path=path, inputs=inputs, key=key, deadline_at=deadline, budget=left(draft))
+    )
 
 
 def child_failure(state: RunState) -> StepError:

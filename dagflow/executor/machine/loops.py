@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dagflow.core.errors import StepError
 from dagflow.core.run import StepFailure, StepRecord, StepsReset
 from dagflow.core.values import JsonObject, JsonValue
+from dagflow.executor.machine import budget
 from dagflow.executor.machine.activation import Scope, items_of, turn_variables
 from dagflow.executor.machine.draft import Draft
 from dagflow.executor.machine.ending import checked, fail_attempt, failure_of, succeed
@@ -29,7 +30,7 @@ def start_foreach(draft: Draft, path: str, site: Site) -> None:
     todo: list[JsonValue] | None = None
     if record.data.get("next") is None:
         _check_size(draft, site, len(items))
-        _count_items(draft, len(items))
+        budget.use(draft, {"items": len(items)})
     else:
         todo = [i for i in range(len(items)) if not _is_whole(draft, site, path, i)]
         _reset(draft, path, site, (i for i in todo if isinstance(i, int)))
@@ -47,31 +48,22 @@ def _check_size(draft: Draft, site: Site, count: int) -> None:
     bound = site.step.body.get("max_items")
     if isinstance(bound, int) and count > bound:
         raise StepError("exhausted", f"{count} items are more than max_items ({bound})")
-    limit = draft.plan.budget.items
-    used = used_of(draft, "items")
+    limit = budget.limit_of(draft, "items")
+    used = budget.used_of(draft, "items")
     if limit is not None and used + count > limit:
         raise StepError(
             "budget", f"{count} items and the {used:g} so far are more than the budget ({limit})"
         )
 
 
-def _count_items(draft: Draft, count: int) -> None:
-    if count:
-        draft.set_run(used={**draft.run.used, "items": int(used_of(draft, "items")) + count})
-
-
-def used_of(draft: Draft, name: str) -> float:
-    """Return what the run has used so far of something."""
-    used = draft.run.used.get(name, 0)
-    assert isinstance(used, int | float)
-    return used
-
-
 def _is_whole(draft: Draft, site: Site, path: str, index: int) -> bool:
-    """Tell whether an item ended, and well."""
+    """Tell whether an item ended, and well: nothing in it was cut off."""
     assert site.inner is not None
     frame = frame_at(path, index)
     if draft.run.done.get(frame, 0) != site.inner.size:
+        return False
+    steps = draft.run.steps
+    if any(steps[within(frame, name)].state == "cancelled" for name in site.inner.sites):
         return False
     return _entry(draft, path, site, index)[1] is None
 

@@ -30,8 +30,12 @@ def ended(draft: Draft, path: str, site: Site) -> None:
 
 
 def _stops_run(draft: Draft, record: StepRecord) -> bool:
-    """Tell whether a step of the top failed so that nothing else shall begin."""
-    going = draft.run.state is not RunState.FINISHING and not draft.run.state.is_final
+    """Tell whether a step of the top failed so that nothing else shall begin.
+
+    A paused run goes on as it is, and is stopped when the pause ends.
+    """
+    run = draft.run
+    going = not (run.state is RunState.FINISHING or run.state.is_final or run.paused)
     return going and draft.plan.on_failure == "stop" and is_unhandled(record)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from dagflow.core.errors import StepError
+from dagflow.core.plan import PlanStep, Value
+from dagflow.core.references import SECRET_KINDS
 from dagflow.core.run import RunState, StepRecord
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.executor.machine.activation import Scope, scope_of, step_view
@@ -120,10 +122,10 @@ def _glimpses(draft: Draft, path: str, site: Site) -> JsonObject:
 
 def rendered(draft: Draft, site: Site, scope: Scope) -> JsonObject:
     """Return what a step's templates give. Raises `StepError`: `expression` or `schema`."""
-    step, evaluator, reads_of = site.step, draft.evaluator, draft.index.reads_of
+    step, evaluator = site.step, draft.evaluator
     given: JsonValue = None
     if step.arguments is not None:
-        given = evaluator.render(step.arguments, scope.activation(reads_of(step.arguments)))
+        given = _rendered(draft, step, scope, step.arguments)
     if step.input_schema is not True and (step.arguments is not None or step.check_input):
         given = {} if given is None else given
         if step.kind != "tool":  # a default in a tool's document is for its server to fill in
@@ -131,12 +133,16 @@ def rendered(draft: Draft, site: Site, scope: Scope) -> JsonObject:
         if step.check_input:
             given = evaluator.conform(step.input_schema, given)
     body: JsonObject = {
-        name: evaluator.render(value, scope.activation(reads_of(value)))
-        for name, value in step.templates.items()
+        name: _rendered(draft, step, scope, value) for name, value in step.templates.items()
     }
     if step.kind == "foreach":
         body["items"] = _items(draft, site, scope)
     return {"with": given, "body": body}
+
+
+def _rendered(draft: Draft, step: PlanStep, scope: Scope, value: Value) -> JsonValue:
+    activation = scope.activation(draft.index.reads_of(value))
+    return draft.evaluator.render(value, activation, references=step.kind in SECRET_KINDS)
 
 
 def _items(draft: Draft, site: Site, scope: Scope) -> JsonValue:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Final, Protocol, TypeAlias, TypeVar, cast
 
 from dagflow.core.clock import Clock
 from dagflow.core.errors import StepError
@@ -20,9 +19,9 @@ class Attempt:
     `path` is the run path, `step` its plan; `token` the fencing token that the report must carry.
     `input` is what `decide` recorded: `{"with": …, "body": {name: …}}`, secrets as references.
     `activation` holds exactly what a transform's expression reads, and nothing for other kinds.
-    `timeout` bounds the attempt in seconds, already cut by the step's and the run's deadline;
-    `deadline_at` is the earliest of those. `idempotency_key` is equal on every attempt of one
-    generation. `tools` and `models` are the plan's.
+    `idempotency_key` is equal on every attempt of one generation. `tools` and `models` are the
+    plan's; `secrets` the names that the step's templates and credentials read: no others may be
+    resolved.
     """
 
     run_id: str
@@ -34,11 +33,10 @@ class Attempt:
     step: PlanStep
     input: JsonValue = None
     activation: JsonObject = field(default_factory=dict)
-    timeout: float | None = None
-    deadline_at: datetime | None = None
     idempotency_key: str = ""
     tools: Mapping[str, JsonObject] = field(default_factory=dict)
     models: Mapping[str, JsonObject] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
 
     @property
     def arguments(self) -> JsonValue:
@@ -73,29 +71,50 @@ class StepContext(Protocol):
         ...
 
     def use(self, **amounts: float) -> None:
-        """Count what the attempt used (`tokens=…`, `tool_calls=1`, `cost=…`), however it ends."""
+        """Count what the attempt used (`tokens=…`, `cost=…`), however it ends.
+
+        Calls of tools and items are counted by the engine.
+        """
         ...
 
     def secret(self, name: str) -> str:
-        """Return a secret's value. Raises `StepError(internal)` when it isn't set."""
+        """Return a secret's value.
+
+        Raises `StepError(internal)` when it isn't set, or the step's plan does not name it.
+        """
         ...
 
     def resolve_secrets(self, value: JsonValue) -> JsonValue:
-        """Return `value` with every reference to a secret replaced by the secret itself."""
+        """Return a credential, or a rendered `with` or body of the kinds in `SECRET_KINDS`, with
+        every reference to a secret replaced by the secret itself. Data is not for this.
+        """
         ...
 
     def mask(self, value: JsonValue) -> JsonValue:
-        """Return `value` with every secret that this attempt resolved replaced by `***`."""
+        """Return `value` with every secret that this attempt resolved replaced by `***`.
+
+        What a secret was cut or split into is not known for one: mask first.
+        """
+        ...
+
+    def mask_cut(self, text: str) -> str:
+        """Return text that somebody cut at its end or before a `…`, masked as by `mask`.
+
+        The beginning of a secret there is masked, too.
+        """
         ...
 
 
 StepWork: TypeAlias = Callable[[Attempt, StepContext], Awaitable[JsonValue]]
 """What a kind does: returns the output, or raises `StepError`.
 
-It is cancelled (asyncio) when the step is cancelled or its time is up, and must then stop what
-it started before it lets the cancellation go on.
+It bounds no time itself: it is cancelled (asyncio) when the step is cancelled or its time is up,
+and must then stop what it started before it lets the cancellation go on.
 """
 
+
+UNBOUNDED: Final = 1e9
+"""Seconds: for what asks for a bound of its own, which would also run out in a pause."""
 
 Service = TypeVar("Service")
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 
 from dagflow.core.clock import Clock
 from dagflow.core.errors import StepError
+from dagflow.core.references import resolved
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.executor.live.base import Emitted, LiveBus
 from dagflow.executor.steps.base import Attempt
-from dagflow.executor.steps.secrets import Masker, resolve
+from dagflow.executor.steps.secrets import Masker
 
 SecretSource = Callable[[str], str | None]
 """Gives a secret's value by its name, or None when it isn't set."""
@@ -70,6 +71,8 @@ class WorkContext:
 
     def secret(self, name: str) -> str:
         """Return a secret's value, and mask it from now on."""
+        if name not in self._attempt.secrets:
+            raise StepError("internal", f"step {self._attempt.path} names no secret {name!r}")
         value = self._secrets(name)
         if value is None:
             raise StepError(
@@ -82,12 +85,12 @@ class WorkContext:
 
     def resolve_secrets(self, value: JsonValue) -> JsonValue:
         """Return the value with its references replaced by secrets."""
-        return resolve(value, self.secret)
+        return resolved(value, self.secret)
 
     def mask(self, value: JsonValue) -> JsonValue:
         """Return the value without the secrets that this attempt resolved."""
         return self._masker.value(value)
 
-    def mask_text(self, text: str) -> str:
-        """Return the text without them."""
-        return self._masker.text(text)
+    def mask_cut(self, text: str) -> str:
+        """Return text that was cut without them, and without what the cut has left of them."""
+        return self._masker.cut_text(text)

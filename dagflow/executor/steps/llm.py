@@ -38,7 +38,7 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     async with models.client(name, route, key if isinstance(key, str) else None) as client:
         text, last = await _ask(client, request, context)
     if request.schema is not None:
-        return _value(text, last, request.max_tokens)
+        return _value(text, last, request.max_tokens, context)
     return {"text": text, "finish_reason": last.finish_reason}
 
 
@@ -53,7 +53,6 @@ def _request(attempt: Attempt) -> ChatRequest:
         seed=None if seed is None else int(cast("int", seed)),
         stop=tuple(map(str, cast("list[JsonValue]", body.get("stop") or []))),
         schema=attempt.step.output_schema if body.get("structured") else None,
-        timeout=attempt.timeout,
     )
 
 
@@ -91,7 +90,7 @@ def _estimated(request: ChatRequest, texts: list[str]) -> Usage:
     return Usage(-(-asked // CHARACTERS_A_TOKEN), -(-answered // CHARACTERS_A_TOKEN))
 
 
-def _value(text: str, last: ChatChunk, max_tokens: int) -> JsonValue:
+def _value(text: str, last: ChatChunk, max_tokens: int, context: StepContext) -> JsonValue:
     if last.finish_reason == "length":
         raise StepError(
             "model",
@@ -103,8 +102,9 @@ def _value(text: str, last: ChatChunk, max_tokens: int) -> JsonValue:
     try:
         return read_json(text)
     except ValueRefusedError as error:
+        shown = str(context.mask(text))[:200]
         raise StepError(
             "schema",
-            f"the answer is not the JSON that was asked for ({error.reason}): {text[:200]!r}",
+            f"the answer is not the JSON that was asked for ({error.reason}): {shown!r}",
             remedy="use a server that keeps `response_format: json_schema`",
         ) from error

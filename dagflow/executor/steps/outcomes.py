@@ -28,24 +28,24 @@ REMEDIES: Final[Mapping[OutcomeKind, str]] = {
 LOG_CAP: Final = 16_384
 
 
-def failure(outcome: Outcome) -> StepError:
+def failure(outcome: Outcome, context: StepContext) -> StepError:
     """Return the error of an action that did not end well."""
     if outcome.exit_code == -signal.SIGXCPU:
         return StepError("cpu", "used more processor time than `quota: {time}` allows")
-    detail = last_line(outcome.stderr) if outcome.kind == "error" else ""
+    detail = last_line(outcome.stderr, context) if outcome.kind == "error" else ""
     message = f"{outcome.message}{detail and f': {detail}'}"
     return StepError(CLASSES[outcome.kind], message, remedy=REMEDIES.get(outcome.kind, ""))
 
 
 def emit_logs(outcome: Outcome, context: StepContext) -> None:
-    """Send what the action wrote to whoever watches, cut to a sensible length."""
+    """Send what the action wrote to whoever watches, masked and then cut to a sensible length."""
     for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if data:
-            text = data[-LOG_CAP:].decode(errors="replace")
-            context.emit("log", {"stream": stream, "text": text})
+            text = context.mask_cut(data.decode(errors="replace"))
+            context.emit("log", {"stream": stream, "text": text[-LOG_CAP:]})
 
 
-def last_line(data: bytes) -> str:
-    """Return the last line that is not empty, at most 500 characters of it."""
-    lines = data.decode(errors="replace").strip().splitlines()
+def last_line(data: bytes, context: StepContext) -> str:
+    """Return the last line that is not empty, masked, at most 500 characters of it."""
+    lines = context.mask_cut(data.decode(errors="replace")).strip().splitlines()
     return lines[-1][:500] if lines else ""

@@ -10,7 +10,7 @@ from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.values import JsonObject, JsonValue, read_json
 from dagflow.executor.sandbox.cage import Action, Cage, Outcome
 from dagflow.executor.sandbox.process import python_program
-from dagflow.executor.steps.base import Attempt, StepContext, service
+from dagflow.executor.steps.base import UNBOUNDED, Attempt, StepContext, service
 from dagflow.executor.steps.outcomes import emit_logs, failure, last_line
 
 REFERENCE: Final = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -35,7 +35,7 @@ try:
 except BaseException as error:
     traceback.print_exc()
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == "<step>"]
-    text = json.dumps({"error": type(error).__name__ + ": " + str(error)[:2000],
+    text = json.dumps({"error": type(error).__name__ + ": " + str(error),
                        "line": frames[-1].lineno if frames else None})
 data = text.encode()
 while data:
@@ -52,8 +52,8 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     outcome = await cage.run(_action(attempt, context))
     emit_logs(outcome, context)
     if outcome.kind not in {"ok", "error"}:
-        raise failure(outcome)
-    return _value(outcome)
+        raise failure(outcome, context)
+    return _value(outcome, context)
 
 
 def _action(attempt: Attempt, context: StepContext) -> Action:
@@ -72,15 +72,15 @@ def _action(attempt: Attempt, context: StepContext) -> Action:
         files={"step.json": json.dumps(order).encode(), "runner.py": RUNNER.encode()},
         readable=tuple(folders),
         limits=attempt.step.limits,
-        timeout=attempt.timeout or 60.0,
+        timeout=UNBOUNDED,
         network=bool(attempt.step.body.get("network", False)),
     )
 
 
-def _value(outcome: Outcome) -> JsonValue:
+def _value(outcome: Outcome, context: StepContext) -> JsonValue:
     if not outcome.result:
         reason = outcome.message or "the function ended the process"
-        detail = last_line(outcome.stderr)
+        detail = last_line(outcome.stderr, context)
         raise StepError("user", f"the step gave no result: {reason}{detail and f': {detail}'}")
     said = _read(outcome.result)
     if not isinstance(said, dict) or not said.keys() & {"value", "error"}:

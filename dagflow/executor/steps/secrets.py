@@ -1,42 +1,19 @@
-"""References to secrets, resolved just before use, and masked in everything that comes back."""
+"""Secrets, masked in everything that comes back from where they were used."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
 from dagflow.core.values import JsonValue
 
 MASK: Final = "***"
-_REFERENCE: Final = re.compile("\ue000secret:([A-Za-z_][A-Za-z0-9_-]*)\ue001")
 _SHORTEST: Final = 4
 """A shorter secret hides nothing and would blank out ordinary text."""
-
-
-def references(value: JsonValue) -> set[str]:
-    """Return the names of the secrets that a value refers to."""
-    if isinstance(value, str):
-        return set(_REFERENCE.findall(value))
-    if isinstance(value, list):
-        return {name for item in value for name in references(item)}
-    if isinstance(value, dict):
-        return {name for item in value.values() for name in references(item)}
-    return set()
-
-
-def resolve(value: JsonValue, secret: Callable[[str], str]) -> JsonValue:
-    """Return the value with each reference replaced by what `secret` gives for its name."""
-    if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: secret(match[1]), value)
-    if isinstance(value, list):
-        return [resolve(item, secret) for item in value]
-    if isinstance(value, dict):
-        return {key: resolve(item, secret) for key, item in value.items()}
-    return value
 
 
 class Masker:
@@ -48,6 +25,7 @@ class Masker:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
+        self._forms: list[str] = []
         self._pattern: re.Pattern[str] | None = None
 
     def add(self, secret: str) -> None:
@@ -55,12 +33,23 @@ class Masker:
         if len(secret) >= _SHORTEST and secret not in self._known:
             self._known.add(secret)
             forms = {form for known in self._known for form in _forms(known)}
-            longest_first = sorted(forms, key=lambda form: (-len(form), form))
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+            self._forms = sorted(forms, key=lambda form: (-len(form), form))
+            self._pattern = re.compile("|".join(map(re.escape, self._forms)))
 
     def text(self, text: str) -> str:
         """Return the text without secrets."""
         return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+    def cut_text(self, text: str) -> str:
+        """Return text that was cut at its end, and before each `…`, without secrets.
+
+        What a cut has left of a secret there, four characters or more, is masked, too.
+        """
+        return "…".join(map(self._without_beginning, self.text(text).split("…")))
+
+    def _without_beginning(self, piece: str) -> str:
+        left = max((_overlap(piece, form) for form in self._forms), default=0)
+        return piece[: len(piece) - left] + MASK if left else piece
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return the value without secrets, in keys and in texts."""
@@ -73,6 +62,12 @@ class Masker:
         if isinstance(value, dict):
             return {self.text(key): self.value(item) for key, item in value.items()}
         return value
+
+
+def _overlap(text: str, form: str) -> int:
+    """Return how many characters at the end of the text are the beginning of the form."""
+    lengths = range(min(len(text), len(form) - 1), _SHORTEST - 1, -1)
+    return next((n for n in lengths if text.endswith(form[:n])), 0)
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import cast
 from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.values import JsonValue, read_json
 from dagflow.executor.sandbox.cage import Action, Cage, Outcome
-from dagflow.executor.steps.base import Attempt, StepContext, service
+from dagflow.executor.steps.base import UNBOUNDED, Attempt, StepContext, service
 from dagflow.executor.steps.outcomes import emit_logs, failure
 
 
@@ -23,8 +23,8 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     emit_logs(outcome, context)
     parse = attempt.step.body.get("parse")
     if outcome.kind == "ok" or (outcome.kind == "error" and outcome.exit_code > 0 and not parse):
-        return _output(outcome, parse)
-    raise failure(outcome)
+        return _output(outcome, parse, context)
+    raise failure(outcome, context)
 
 
 def _action(attempt: Attempt, context: StepContext) -> Action:
@@ -32,20 +32,21 @@ def _action(attempt: Attempt, context: StepContext) -> Action:
     assert isinstance(body, dict)
     argv = cast("list[JsonValue]", body["argv"])
     return Action(
-        argv=tuple(_text(value, "an argument") for value in argv),
+        argv=tuple(_text(value, context) for value in argv),
         stdin=_stdin(body.get("stdin")),
         limits=attempt.step.limits,
-        timeout=attempt.timeout or 60.0,
+        timeout=UNBOUNDED,
         network=bool(attempt.step.body.get("network", False)),
     )
 
 
-def _text(value: JsonValue, what: str) -> str:
-    """Write a value as JSON writes it; strings as they are."""
+def _text(value: JsonValue, context: StepContext) -> str:
+    """Write an argument as JSON writes it; strings as they are."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | dict) or value is None:
-        message = f"{what} is {json.dumps(value)[:80]}; only text, numbers and booleans fit"
+        shown = json.dumps(context.mask(value))[:80]
+        message = f"an argument is {shown}; only text, numbers and booleans fit"
         raise StepError("expression", message, remedy="use `json(x)`, or give it on `stdin`")
     return json.dumps(value)
 
@@ -56,7 +57,7 @@ def _stdin(value: JsonValue) -> bytes:
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
-def _output(outcome: Outcome, parse: JsonValue) -> JsonValue:
+def _output(outcome: Outcome, parse: JsonValue, context: StepContext) -> JsonValue:
     stdout = _decoded(outcome.stdout, "stdout")
     if parse == "json":
         try:
@@ -64,7 +65,7 @@ def _output(outcome: Outcome, parse: JsonValue) -> JsonValue:
         except ValueRefusedError as error:
             raise StepError("schema", f"stdout is not the JSON that was asked: {error}") from error
     if parse == "lines":
-        return list(stdout.splitlines())
+        return list(str(context.mask(stdout)).splitlines())
     if parse == "text":
         return stdout
     stderr = outcome.stderr.decode(errors="replace").replace("\0", "�")

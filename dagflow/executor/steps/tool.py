@@ -6,13 +6,12 @@ from typing import Final, cast
 
 from dagflow.core.errors import StepError
 from dagflow.core.values import JsonObject, JsonValue
-from dagflow.executor.steps.base import Attempt, StepContext, service
+from dagflow.executor.steps.base import UNBOUNDED, Attempt, StepContext, service
 from dagflow.tools.call import call
 from dagflow.tools.egress import Egress
 from dagflow.tools.http import HttpClient
 from dagflow.tools.responses import Policy
 
-DEFAULT_TIMEOUT: Final = 30.0
 _PAIRS: Final = (("client_id", "client_secret"), ("username", "password"))
 
 
@@ -24,14 +23,13 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     """
     http = service(context, "http", HttpClient)
     egress = service(context, "egress", Egress)
-    context.use(tool_calls=1)
     return await call(
         _operation(attempt),
         _arguments(attempt, context),
         http=http,
         secrets=lambda text: str(context.resolve_secrets(text)),
         auth=_auth(attempt),
-        timeout=attempt.timeout or DEFAULT_TIMEOUT,
+        timeout=UNBOUNDED,
         idempotency_key=attempt.idempotency_key,
         egress=egress,
         responses=cast("Policy", attempt.step.body.get("responses", "strict")),

@@ -20,7 +20,7 @@ from dagflow.executor.leases import is_gone, is_lost, this_worker
 from dagflow.executor.live.base import Emitted, LiveEvent, Missed
 from dagflow.executor.live.process import KEPT, ProcessBus
 from dagflow.executor.steps import WORK
-from dagflow.executor.steps.secrets import Masker, references, resolve
+from dagflow.executor.steps.secrets import Masker
 from dagflow.executor.timers import Timers
 from dagflow.store.rows import Lease
 
@@ -133,17 +133,6 @@ def test_a_fault_point_counts_only_its_own_visits(monkeypatch: pytest.MonkeyPatc
     assert killed == [9]
 
 
-def test_references_are_found_and_resolved_wherever_they_stand() -> None:
-    value = {"a": ["x \ue000secret:ONE\ue001 y"], "b": "\ue000secret:TWO\ue001", "n": 1}
-
-    assert references(value) == {"ONE", "TWO"}
-    assert resolve(value, {"ONE": "1", "TWO": "2"}.__getitem__) == {
-        "a": ["x 1 y"],
-        "b": "2",
-        "n": 1,
-    }
-
-
 @pytest.mark.parametrize(
     "form",
     [
@@ -177,6 +166,17 @@ def test_a_secret_inside_a_text_that_was_encoded_whole_is_masked(before: str) ->
     left = masked.partition("***")[0]
     whole = left[: len(left) // 4 * 4]
     assert base64.b64decode(whole) == before.encode()[: len(whole) // 4 * 3]
+
+
+@pytest.mark.parametrize("left", range(4, len("s3cr3t-token")))
+def test_what_a_cut_has_left_of_a_secret_is_masked(left: int) -> None:
+    masker = Masker()
+    masker.add("s3cr3t-token")
+    begun = "s3cr3t-token"[:left]
+
+    assert masker.cut_text(f"refused: {begun}") == "refused: ***"
+    assert masker.cut_text(f"'{begun}…' s3cr3t-token {begun}") == "'***…' *** ***"
+    assert masker.cut_text(f"{begun} is no cut") == f"{begun} is no cut"
 
 
 def test_text_without_secrets_is_left_alone_and_short_secrets_hide_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +23,7 @@ from dagflow.core.plan import (
     PlanStep,
     RetryPolicy,
     Value,
+    steps_of,
 )
 from dagflow.core.run import (
     MOVES,
@@ -199,33 +200,16 @@ def plan(
     **options: Any,
 ) -> Plan:
     """Return a plan that lists every move of the language for each of its steps."""
-    final = tuple(finally_)
-    constraints = tuple(
-        Constraint(path, before, after)
-        for path in every_path((*steps, *final))
-        for before, after in sorted(MOVES)
-    )
-    made = tuple((name, template(value)) for name, value in (outputs or {}).items())
-    return Plan(
+    made = Plan(
         name="test",
         version="1",
         steps=steps,
-        finally_=final,
-        outputs=made,
-        constraints=constraints,
+        finally_=tuple(finally_),
+        outputs=tuple((name, template(value)) for name, value in (outputs or {}).items()),
         **options,
     )
-
-
-def every_path(steps: Iterable[PlanStep]) -> Iterator[str]:
-    """Yield the static path of every step, nested ones and compensations too."""
-    todo = list(steps)
-    while todo:
-        found = todo.pop()
-        yield found.path
-        todo.extend(found.block)
-        if found.compensate is not None:
-            todo.append(found.compensate)
+    moves = (Constraint(s.path, *move) for s in steps_of(made) for move in sorted(MOVES))
+    return replace(made, constraints=tuple(moves))
 
 
 def without(made: Plan, path: str, before: str, after: str) -> Plan:
@@ -272,7 +256,9 @@ class Evaluator:
             raise StepError("expression", f"{expression.text}: {error}") from error
         return dict(found) if isinstance(found, Views) else found
 
-    def render(self, value: Value, activation: JsonObject) -> JsonValue:
+    def render(
+        self, value: Value, activation: JsonObject, *, references: bool = False
+    ) -> JsonValue:
         match value:
             case Literal_():
                 return value.literal

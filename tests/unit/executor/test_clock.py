@@ -112,6 +112,35 @@ def test_a_run_whose_last_step_ends_in_a_pause_ends_after_it():
     assert run.state("f") == "ready"
 
 
+def test_a_failure_that_stops_the_run_does_so_after_the_pause():
+    made = plan(step("a"), step("b"), step("c"), finally_=[step("f")], on_failure="stop")
+    run = Driver(made).begin()
+    run.claim("a")
+    run.claim("b")
+    run.send(Pause())
+    run.bad("a")
+    assert (run.run.state.value, run.states("b", "c")) == (
+        "paused", {"b": "running", "c": "ready"},
+    )  # fmt: skip
+    run.send(Resume())
+    assert (run.run.state.value, run.run.outcome) == ("finishing", "failed")
+    assert run.states("b", "c", "f") == {"b": "cancelled", "c": "cancelled", "f": "ready"}
+    assert run.dispatched()[-1] == "f"
+    run.ok("f")
+    assert run.ended.value == "failed"
+
+
+def test_a_run_that_a_failure_will_stop_can_be_cancelled_in_the_pause():
+    made = plan(step("a"), step("b"), finally_=[step("f")], on_failure="stop")
+    run = Driver(made).begin()
+    run.claim("a")
+    run.send(Pause())
+    run.bad("a")
+    run.cancel()
+    run.ok("f")
+    assert run.ended.value == "cancelled"
+
+
 def test_a_queued_run_can_be_paused_and_goes_on_queued():
     run = Driver(plan(step("a"), deadline=30.0))
     run.send(Pause())

@@ -147,6 +147,26 @@ def test_a_retry_goes_on_with_items_that_were_never_begun():
     assert run.output("l") == ["a", "b", "c"]
 
 
+def test_a_retry_after_a_timeout_runs_the_items_that_it_cut_off():
+    run = over([1, 2, 3], concurrency=2, timeout=5.0, retry=retry(2))
+    run.ok("l[0].x", "a")
+    run.claim("l[1].x")
+    run.later(5)
+    assert run.ready() == ["l[1].x", "l[2].x"]
+    run.drain({"l[1].x": "b", "l[2].x": "c"})
+    assert (run.output("l"), run.ended.value) == (["a", "b", "c"], "succeeded")
+
+
+def test_a_retry_after_a_timeout_runs_an_item_again_whose_inner_loop_was_cut_off():
+    inner = foreach("l.i", "[1, 2]", step("l.i.x"), concurrency=2)
+    made = plan(foreach("l", "[1]", step("l.a"), inner, timeout=5.0, retry=retry(2), collect="1"))
+    run = Driver(made).begin()
+    run.ok("l[0].a")
+    run.ok("l[0].i[0].x")
+    run.later(5)
+    assert sorted(run.ready()) == ["l[0].a", "l[0].i[0].x", "l[0].i[1].x"]
+
+
 def test_the_key_of_an_item_is_the_same_after_a_retry_of_the_loop():
     run = over([1], retry=retry(2))
     before = idempotency_key(run.run, "l[0].x", run.run.steps["l[0].x"].generation)

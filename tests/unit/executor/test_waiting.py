@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
+from dagflow.core.plan import BudgetLimits
 from dagflow.core.run import (
     ChildEnded,
     Decide,
+    HoldChild,
+    Pause,
+    Resume,
+    Run,
     RunState,
     SignalTaken,
     StartChild,
@@ -14,7 +21,7 @@ from dagflow.core.run import (
     StopChild,
 )
 from dagflow.executor.decide import approval_hash
-from tests.unit.executor.plans import START, Driver, approve, plan, retry, step, wait
+from tests.unit.executor.plans import START, Driver, approve, foreach, plan, retry, step, wait
 
 
 def test_an_approval_gives_who_when_and_what_they_said():
@@ -194,6 +201,23 @@ def test_a_childs_error_class_comes_up():
     assert (run.state("c"), run.error("c")) == ("timed_out", "timeout")
 
 
+@pytest.mark.parametrize("place", ["finally", "compensation"])
+def test_a_child_run_for_cleaning_up_has_the_cleanup_deadline(place: str):
+    call = step("a.compensate" if place == "compensation" else "f", "workflow")
+    made = plan(
+        step("a", undo=call if place == "compensation" else None),
+        step("b", after="a"),
+        finally_=[call] if place == "finally" else [],
+        deadline=5.0,
+        cleanup_deadline=30.0,
+    )
+    run = Driver(made).begin()
+    run.ok("a")
+    run.later(5)
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert start.deadline_at == START + timedelta(seconds=35)
+
+
 def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
     run = Driver(child(retry=retry(2))).begin()
     error = StepFailure(error_class="network", message="down")
@@ -204,6 +228,67 @@ def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
     assert run.refused
     run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=second))
     assert run.state("c") == "succeeded"
+
+
+def test_a_child_run_gets_what_is_left_of_the_budget():
+    made = plan(
+        foreach("l", "[1, 2]", step("l.x")),
+        step("c", "workflow", after="l"),
+        budget=BudgetLimits(items=3, tokens=100),
+    )
+    run = Driver(made).begin()
+    run.drain({})
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert start.budget == {"items": 1, "tokens": 100}
+
+
+def test_a_child_run_is_held_to_its_own_budget_and_to_its_parents():
+    def child_of(parent: dict[str, int]) -> Driver:
+        made = plan(foreach("l", "[1, 2]", step("l.x")), budget=BudgetLimits(items=2))
+        run = Run(id="r1", plan="", inputs={}, created_at=START, budget=parent)
+        return Driver(made, run=run).begin()
+
+    assert child_of({"items": 1}).error("l") == "budget"
+    assert child_of({"items": 2, "tokens": 0}).state("l") == "waiting(child)"
+
+
+def test_what_a_child_used_counts_in_its_parent():
+    made = plan(
+        step("c", "workflow"), step("t", "tool", after="c"), budget=BudgetLimits(tool_calls=2)
+    )
+    run = Driver(made).begin()
+    used = {"tool_calls": 2, "tokens": 30}
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, used=used))
+    run.claim("t")
+    assert (run.run.used, run.error("t")) == (used, "budget")
+
+
+def test_a_child_that_was_given_up_counts_once():
+    made = plan(step("c", "workflow", timeout=5.0, retry=retry(2)))
+    run = Driver(made).begin()
+    (first,) = [c.key for c in run.commands if isinstance(c, StartChild)]
+    run.later(5)
+    late = ChildEnded(
+        path="c", state=RunState.CANCELLED, outputs=None, key=first, used={"tokens": 7}
+    )
+    run.send(late)
+    run.send(late)
+    assert run.refused
+    assert (run.state("c"), run.run.used) == ("waiting(child)", {"tokens": 7})
+
+
+def test_pause_and_resume_go_down_to_the_child():
+    run = Driver(child()).begin()
+    (started,) = [c for c in run.commands if isinstance(c, StartChild)]
+    held = HoldChild(key=started.key)
+    assert held in run.send(Pause()).commands
+    assert held in run.send(Resume()).commands
+
+
+def test_a_child_that_is_over_is_not_held():
+    run = Driver(plan(step("c", "workflow"), step("a"))).begin()
+    run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}))
+    assert run.send(Pause()).commands == ()
 
 
 def test_cancel_goes_down_to_the_child():

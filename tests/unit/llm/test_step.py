@@ -70,7 +70,7 @@ def attempt(schema: Schema | None = None, **body: Any) -> Attempt:
     ]  # fmt: skip
     return Attempt(
         run_id="r", root="r", path="grade", attempt=1, token=1, kind="llm", step=step,
-        input={"with": None, "body": {"messages": messages}}, timeout=9.0,
+        input={"with": None, "body": {"messages": messages}},
         models={"default": {"url": "http://x", "model": "m", "api_key": "a reference"}},
     )  # fmt: skip
 
@@ -114,7 +114,7 @@ def test_what_the_step_says_is_what_is_asked() -> None:
     assert chat.request == ChatRequest(
         messages=(Message("system", "be brief"), Message("user", "grade this")),
         max_tokens=20, temperature=0.5, top_p=0.9, seed=4, stop=("END",),
-        schema={"type": "integer"}, timeout=9.0,
+        schema={"type": "integer"},
     )  # fmt: skip
 
 
