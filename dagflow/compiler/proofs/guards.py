@@ -16,10 +16,10 @@ from typing import Final, TypeAlias
 
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.proofs.domains import Comparison, Operator, Values, values
+from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
 from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
-from dagflow.core.values import JsonValue, Schema, canonical
+from dagflow.core.values import INT64_MIN, JsonValue, Schema, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
 
 MOST_WAYS: Final = 256
@@ -88,10 +88,17 @@ def truth(node: Node) -> bool | None:
             return None if chosen is None else truth(yes if chosen else no)
         case Call(function=name, args=(left, right)) if name in _OPERATORS:
             one, two = literal(left), literal(right)
-            if one is None or two is None or _kind(one[0]) != _kind(two[0]):
-                return None
-            return Comparison(_OPERATORS[name], two[0]).accepts(one[0])
+            return None if one is None or two is None else _compared(one[0], name, two[0])
     return None
+
+
+def _compared(one: JsonValue, name: str, two: JsonValue) -> bool | None:
+    kind, operator = _kind(one), _OPERATORS[name]
+    if kind != _kind(two) or not (is_exact(one) or is_exact(two)):
+        return None
+    if operator[0] in "<>" and kind not in {float, str, bool}:
+        return None  # lists and nulls have no order
+    return Comparison(operator, two).accepts(one)
 
 
 def _absorbing(left: bool | None, right: bool | None, *, absorbs: bool) -> bool | None:
@@ -110,10 +117,12 @@ def literal(node: Node) -> tuple[JsonValue] | None:
         case Const(kind="null" | "bool" | "int" | "double" | "string", value=value):
             return None if isinstance(value, bytes) else (value,)
         case Call(function="-_", args=(Const(kind="int" | "double", value=int() | float() as n),)):
-            return (-n,)
+            return (-n,) if n != INT64_MIN else None  # there CEL overflows
         case Call(function="double", args=(inner,)):
-            found = literal(inner)
-            return found if found is not None and _kind(found[0]) is float else None
+            match literal(inner):
+                case (int() | float() as n,) if not isinstance(n, bool):
+                    return (float(n),)
+            return None
         case ListOf(items=items, optional=()):
             every = [literal(item) for item in items]
             return None if None in every else ([item[0] for item in every if item is not None],)

@@ -43,6 +43,11 @@ INTEGER: Schema = {"type": "integer"}
         ("string", 'inputs.x.matches("a+") && !inputs.x.matches("a+")'),
         ("integer", "1 > 2"),
         ("integer", '"a" == "b" || false'),
+        ("integer", "[true, 1] == [1, true]"),
+        ("array", "inputs.x == [1] && inputs.x == [true]"),
+        ("integer", "true < false"),
+        ("boolean", "inputs.x < true && inputs.x > false"),
+        ("integer", "inputs.x == 9007199254740993 && inputs.x == 9007199254740992"),
     ],
 )
 def test_guard_that_is_never_true(kind: str, guard: str) -> None:
@@ -60,6 +65,7 @@ def test_guard_that_is_never_true(kind: str, guard: str) -> None:
         ("{type: integer, minimum: 0}", "inputs.x >= 0"),
         ("{enum: [a, b], type: string}", 'inputs.x == "a" || inputs.x == "b"'),
         ("integer", "true || inputs.x > 3"),
+        ("integer", "false < true"),
     ],
 )
 def test_guard_that_is_always_true(kind: str, guard: str) -> None:
@@ -81,6 +87,10 @@ def test_guard_that_is_always_true(kind: str, guard: str) -> None:
         ("{type: [string, 'null']}", 'inputs.x == null || inputs.x == "a"'),
         ("{type: [string, 'null']}", 'inputs.x != null && inputs.x != "a"'),
         ("{type: integer, minimum: 1, maximum: 3}", "inputs.x != 1 && inputs.x != 2"),
+        ("boolean", "inputs.x < true"),
+        ("boolean", "inputs.x >= true"),
+        ("integer", "inputs.x == 9007199254740993 && inputs.x == 9007199254740992.0"),
+        ("number", "inputs.x >= 9007199254740993 && inputs.x <= 9007199254740992"),
     ],
 )
 def test_guard_that_may_go_either_way(kind: str, guard: str) -> None:
