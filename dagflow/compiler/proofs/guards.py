@@ -19,7 +19,6 @@ from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
 from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
 from dagflow.core.records import dataclass
-from dagflow.core.steps.switch import Switch
 from dagflow.core.values import INT64_MIN, JsonValue, Schema, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
 
@@ -288,24 +287,3 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
 
 def _unknown(_path: tuple[str, ...]) -> Schema:
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class LiveBranches:
-    """Which branches of a switch can be taken, and whether none may be."""
-
-    branches: tuple[bool, ...]
-    none: bool
-
-
-def live_branches(facts: StepFacts) -> LiveBranches:
-    """Return which branches of a switch can be taken, by its constant conditions."""
-    body = facts.step.body
-    branches = body.branches if isinstance(body, Switch) else ()
-    live: list[bool] = []
-    settled = False
-    for index, branch in enumerate(branches):
-        fixed = True if branch.when is None else constant(facts, f"branches.{index}")
-        live.append(not settled and fixed is not False)
-        settled = settled or fixed is True
-    return LiveBranches(tuple(live), none=not settled)

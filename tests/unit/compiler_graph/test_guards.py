@@ -196,6 +196,27 @@ def test_branch_that_is_only_partly_covered_is_fine() -> None:
     assert told(switch("integer", *branches)) == []
 
 
+@pytest.mark.parametrize(
+    ("branch", "finding"),
+    [
+        ("1", []),
+        ("0", ["branch 1 of 'route' is never taken: branch 0 takes everything that it would"]),
+    ],
+)
+def test_covered_branch_that_a_handler_goes_on_with_is_no_shadow(
+    branch: str, finding: list[str]
+) -> None:
+    text = switch(
+        "integer", "when: inputs.x > 2, then: a", "when: inputs.x > 3, then: b", "else: end"
+    )
+    handled = text.replace(
+        "          a: {t",
+        f"            on_error: [{{continue: {{branch: {branch}}}}}]\n          a: {{t",
+    )
+
+    assert told(handled) == finding
+
+
 # ── the claims, against every value ───────────────────────────────────────────────────────────
 
 X = ast.Select(ast.Var("inputs"), "x")
