@@ -210,7 +210,7 @@ def _shares(block: str, broken: str, model: Model) -> bool:
     other = model.find(broken.removesuffix(".compensate"))
     if other is None or other.block == block:
         return True
-    return block == "" or other.block.startswith(f"{block}.") or block.startswith(other.path)
+    return block == "" or _is_within(other.block, block) or _is_within(block, other.path)
 
 
 def _report(state: _Pass, checks: Checks, whole: _Whole) -> Report:

@@ -32,6 +32,15 @@ FORMATS: Final[frozenset[str]] = frozenset(
 )
 """Formats that decoding keeps; others are annotations, as the standard has it."""
 
+BOUNDED_FORMATS: Final[frozenset[str]] = frozenset(
+    {"date", "time", "date-time", "duration", "uuid", "ipv4", "ipv6"}
+)
+FORMAT_LENGTH: Final = 36
+"""How long a text of such a format is taken to get: it needs no `maxLength`."""
+
+MAX_NESTING: Final = 64
+"""What is nested deeper, through references too, has no bound."""
+
 SCHEMA_MAPS: Final = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 SCHEMA_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 SCHEMA_KEYS: Final = (
@@ -96,43 +105,93 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
+def unescape(part: str) -> str:
+    """Read a key as it stands in a JSON Pointer."""
+    return part.replace("~1", "/").replace("~0", "~")
+
+
 def longest(schema: Schema) -> int | None:
     """Return how many characters the compact JSON of an answer can have, or None for no bound.
 
     Strings and arrays without a bound count with the default that decoding gives them. Escapes
-    are not counted: a string of n characters is n + 2, whatever they are.
+    are not counted: a string of n characters is n + 2, whatever they are. The work is linear in
+    the schema, however often its parts refer to each other.
     """
-    return _longest(schema, schema, ())
+    return _Lengths(schema).of(schema, 0)
 
 
-def _longest(schema: JsonValue, root: Schema, seen: tuple[str, ...]) -> int | None:
-    if not isinstance(schema, dict):
-        return 0 if schema is False else None
-    if "const" in schema:
-        return _written(schema["const"])
-    if isinstance(schema.get("enum"), list):
-        return max((_written(value) for value in _list(schema["enum"])), default=0)
-    if "$ref" in schema:
-        return _of_reference(schema["$ref"], root, seen)
-    options = _list(schema.get("anyOf")) or _list(schema.get("oneOf"))
-    if options:
-        return _most(_longest(option, root, seen) for option in options)
-    if "allOf" in schema:
-        known = [_longest(part, root, seen) for part in _list(schema["allOf"])]
-        return _total(known)
-    return _most(_of_type(name, schema, root, seen) for name in _types(schema))
+class _Lengths:
+    """Measures one schema. What a `$ref` names is measured once, and has no bound inside itself."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._known: dict[str, int | None] = {"#": None}
+
+    def of(self, schema: JsonValue, depth: int) -> int | None:
+        """Return the length of what this part of the schema allows."""
+        if not isinstance(schema, dict):
+            return 0 if schema is False else None
+        if depth > MAX_NESTING:
+            return None
+        if "const" in schema:
+            return _written(schema["const"])
+        if isinstance(schema.get("enum"), list):
+            return max((_written(value) for value in _list(schema["enum"])), default=0)
+        if "$ref" in schema:
+            return self._referred(str(schema["$ref"]), depth)
+        options = _list(schema.get("anyOf")) or _list(schema.get("oneOf"))
+        if options:
+            return _most(self.of(option, depth + 1) for option in options)
+        if "allOf" in schema:
+            return _total([self.of(part, depth + 1) for part in _list(schema["allOf"])])
+        return _most(self._typed(name, schema, depth) for name in _types(schema))
+
+    def _referred(self, reference: str, depth: int) -> int | None:
+        if reference not in self._known:
+            self._known[reference] = None
+            self._known[reference] = self.of(find(self._root, reference), depth + 1)
+        return self._known[reference]
+
+    def _typed(self, name: str, schema: JsonObject, depth: int) -> int | None:
+        if name in _SCALARS:
+            return _SCALARS[name]
+        if name == "string":
+            is_format = "maxLength" not in schema and schema.get("format") in BOUNDED_FORMATS
+            return 2 + (FORMAT_LENGTH if is_format else string_bound(schema))
+        return self._array(schema, depth) if name == "array" else self._object(schema, depth)
+
+    def _array(self, schema: JsonObject, depth: int) -> int | None:
+        heads, rest = _list(schema.get("prefixItems")), schema.get("items", True)
+        is_fixed = rest is False and "maxItems" not in schema
+        count = len(heads) if is_fixed else max(items_bound(schema), 0)
+        sizes = [self.of(head, depth + 1) for head in heads[:count]]
+        more = 0 if rest is False else count - len(sizes)
+        if more:
+            each = self.of(rest, depth + 1)
+            sizes.append(None if each is None else each * more + more - 1)
+        return _joined(sizes)
+
+    def _object(self, schema: JsonObject, depth: int) -> int | None:
+        properties = schema.get("properties")
+        is_closed = schema.get("additionalProperties", False) is False
+        if not isinstance(properties, dict) or not is_closed:
+            return 2 if schema.get("additionalProperties") is False else None
+        sizes = [self.of(value, depth + 1) for value in properties.values()]
+        keys = sum(_written(name) + 1 for name in properties)
+        return _joined(sizes, keys)
 
 
-def _of_reference(reference: JsonValue, root: Schema, seen: tuple[str, ...]) -> int | None:
-    name = str(reference)
-    return None if name in seen else _longest(find(root, name), root, (*seen, name))
+def _joined(sizes: list[int | None], extra: int = 0) -> int | None:
+    """Return the length of parts between brackets, with commas."""
+    total = _total(sizes)
+    return None if total is None else total + extra + 2 + max(len(sizes) - 1, 0)
 
 
 def find(root: Schema, reference: str) -> Schema:
     """Return the schema that a local `$ref` names, or True (anything) when there is none."""
     found: JsonValue = root
     for part in reference.removeprefix("#").split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+        key = unescape(part)
         if isinstance(found, dict):
             found = found.get(key, True)
         elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
@@ -140,38 +199,6 @@ def find(root: Schema, reference: str) -> Schema:
         else:
             return True
     return found if isinstance(found, (dict, bool)) else True
-
-
-def _of_type(name: str, schema: JsonObject, root: Schema, seen: tuple[str, ...]) -> int | None:
-    if name in _SCALARS:
-        return _SCALARS[name]
-    if name == "string":
-        return string_bound(schema) + 2
-    if name == "array":
-        return _of_array(schema, root, seen)
-    return _of_object(schema, root, seen)
-
-
-def _of_array(schema: JsonObject, root: Schema, seen: tuple[str, ...]) -> int | None:
-    heads = _list(schema.get("prefixItems"))
-    rest = schema.get("items", True)
-    count = items_bound(schema)
-    sizes = [_longest(head, root, seen) for head in heads[:count]]
-    if count > len(heads) and rest is not False:
-        each = _longest(rest, root, seen)
-        sizes += [each] * (count - len(heads))
-    total = _total(sizes)
-    return None if total is None else total + 2 + max(len(sizes) - 1, 0)
-
-
-def _of_object(schema: JsonObject, root: Schema, seen: tuple[str, ...]) -> int | None:
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or schema.get("additionalProperties") not in {None, False}:
-        return 2 if schema.get("additionalProperties") is False else None
-    sizes = [_longest(value, root, seen) for value in properties.values()]
-    total = _total(sizes)
-    keys = sum(_written(name) + 1 for name in properties)
-    return None if total is None else total + keys + 2 + max(len(sizes) - 1, 0)
 
 
 def string_bound(schema: JsonObject) -> int:

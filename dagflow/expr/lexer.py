@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 # a string left open runs to the end of its line, or of the text where three quotes opened it
@@ -44,6 +45,7 @@ def scan(text: str, at: int = 0) -> Iterator[Token]:
         yield Token(match.lastgroup or "mark", match.group(), match.start())
 
 
+@lru_cache(maxsize=1024)  # a text is read for its names first, then for its meaning
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` without spaces and comments."""
     return tuple(

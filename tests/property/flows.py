@@ -11,11 +11,21 @@ from tests.property.reference import Edge, Flow, Guard, Handler, Step, View
 
 RETRIED = "[timeout, network]"
 CLASSES = ("timeout", "network", "user", "http_5xx")
+HANDLED = (*CLASSES, "guard")
 ENDINGS = ("ok", "ok", "ok", "ok", *CLASSES)
 
 
 def on_input(limit: int) -> Guard:
     return Guard(f"inputs.n > {limit}", lambda n, _: n > limit)
+
+
+def on_quotient(offset: int) -> Guard:
+    """Return a guard that fails for one input."""
+    return Guard(f"1 / (inputs.n - {offset}) > 0", lambda n, _: 1 // (n - offset) > 0)
+
+
+def always() -> Guard:
+    return Guard("true", lambda _, __: True)
 
 
 def on_status(name: str, status: str) -> Guard:
@@ -38,8 +48,12 @@ def on_default(name: str, limit: int) -> Guard:
 
 @st.composite
 def guards(draw: st.DrawFn, earlier: list[str]) -> Guard:
-    kinds = ["input"] + (["status", "default"] if earlier else [])
+    kinds = ["input", "quotient", "always"] + (["status", "default"] * 2 if earlier else [])
     kind = draw(st.sampled_from(kinds))
+    if kind == "always":
+        return always()
+    if kind == "quotient":
+        return on_quotient(draw(st.integers(-1, 3)))
     if kind == "input":
         return on_input(draw(st.integers(-1, 3)))
     name = draw(st.sampled_from(earlier))
@@ -58,7 +72,9 @@ def steps(draw: st.DrawFn, index: int, names: list[str], work: list[str]) -> Ste
     join = draw(st.sampled_from(["all", "all", "all", "any", 1, 2])) if len(after) > 1 else "all"
     when = draw(guards(work)) if draw(st.integers(0, 3)) == 0 else None
     if later and draw(st.integers(0, 4)) == 0:
-        return Step(names[index], after, join, when, branches=draw(branches(later, work)))
+        ways = draw(branches(later, work))
+        handled = draw(st.lists(handlers_to(later, most=len(ways)), max_size=1))
+        return Step(names[index], after, join, when, branches=ways, handlers=tuple(handled))
     reads = draw(st.lists(st.sampled_from(work), max_size=1)) if work else []
     handlers = draw(st.lists(handlers_to(later), max_size=1))
     return Step(
@@ -75,11 +91,11 @@ def steps(draw: st.DrawFn, index: int, names: list[str], work: list[str]) -> Ste
 
 
 @st.composite
-def handlers_to(draw: st.DrawFn, later: list[str]) -> Handler:
-    on = tuple(draw(st.lists(st.sampled_from(CLASSES), max_size=2, unique=True)))
+def handlers_to(draw: st.DrawFn, later: list[str], most: int = 2) -> Handler:
+    on = tuple(draw(st.lists(st.sampled_from(HANDLED), max_size=2, unique=True)))
     if later and draw(st.booleans()):
         return Handler(on, goto=draw(st.sampled_from(later)))
-    return Handler(on, continue_=draw(st.integers(0, 2)))
+    return Handler(on, continue_=draw(st.integers(0, most)))
 
 
 @st.composite
@@ -134,7 +150,7 @@ def _step(step: Step) -> list[str]:
             {"when": guard.cel, "then": list(targets)} if guard else {"else": list(targets)}
             for guard, targets in step.branches
         ]
-        return [*lines, f"    switch: {json.dumps(rows)}"]
+        return [*lines, f"    switch: {json.dumps(rows)}", *_on_error(step, "branch")]
     arguments = {f"r{name}": f"${{{{ steps.{name}.output.v }}}}" for name in sorted(step.reads)}
     lines += [
         '    python: "def main(**a): return {\\"v\\": 1}"',
@@ -142,15 +158,19 @@ def _step(step: Step) -> list[str]:
         f"    with: {json.dumps(arguments)}",
         f"    retry: {{attempts: {step.attempts}, backoff: 1ms, jitter: 0, on: {RETRIED}}}",
     ]
-    if step.handlers:
-        lines.append(f"    on_error: {json.dumps([_handler(it) for it in step.handlers])}")
+    lines += _on_error(step, "v")
     if step.compensated:
         lines.append("    compensate: {transform: '1'}")
     return lines
 
 
-def _handler(handler: Handler) -> dict[str, object]:
+def _on_error(step: Step, field: str) -> list[str]:
+    rows = [_handler(it, field) for it in step.handlers]
+    return [f"    on_error: {json.dumps(rows)}"] if rows else []
+
+
+def _handler(handler: Handler, field: str) -> dict[str, object]:
     found: dict[str, object] = {"on": list(handler.on)} if handler.on else {}
     if handler.goto is not None:
         return {**found, "goto": handler.goto}
-    return {**found, "continue": {"v": handler.continue_}}
+    return {**found, "continue": {field: handler.continue_}}

@@ -18,7 +18,10 @@ View: TypeAlias = Callable[[str], "Seen"]
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition: its CEL, what it reads plainly and under `?`, and the same in Python."""
+    """A condition: its CEL, what it reads plainly and under `?`, and the same in Python.
+
+    Where the CEL fails, the test raises `ZeroDivisionError`.
+    """
 
     cel: str
     test: Callable[[int, View], bool]
@@ -141,6 +144,7 @@ class Reference:
         it.error = error
         handler = next((h for h in step.handlers if not h.on or error in h.on), None)
         if handler is not None and handler.continue_ is not None:
+            it.branch = handler.continue_ if step.is_switch else None
             self._succeed(step.name, handler.continue_)
             return
         it.state = "timed_out" if error == "timeout" else "failed"
@@ -167,14 +171,22 @@ class Reference:
         waits = [self.seen[name].state for name in sorted(self._ordering(step))]
         if verdict == "undecided" or any(s not in FINAL for s in [*needed, *waits]):
             return False
+        try:
+            self._enter(step)
+        except ZeroDivisionError:
+            self._fail(step, "guard")
+        return True
+
+    def _enter(self, step: Step) -> None:
+        it = self.seen[step.name]
         if step.when is not None and not step.when.test(self.flow.n, self._view):
             it.state = "skipped(guard)"
-            return True
-        it.state = "ready"
+            return
         if step.is_switch:
             it.branch = self._choose(step)
             self._succeed(step.name, 0)
-        return True
+            return
+        it.state = "ready"
 
     def _view(self, name: str) -> Seen:
         return self.seen[name]

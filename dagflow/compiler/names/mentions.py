@@ -1,18 +1,18 @@
-"""Which named things an expression speaks of, read off its text before any type is known."""
+"""Which named things an expression speaks of, read off its tokens before any type is known."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 from dagflow.core.records import dataclass
+from dagflow.expr.lexer import Token, tokens
 
-_TEXT = re.compile(
-    r'//[^\n]*|[bB]?[rR]?(?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
-)
-_WORD = re.compile(r"(?<![\w.?`])[A-Za-z_]\w*")
-_MEMBER = re.compile(r"\s*\.\s*\??\s*(?:`([^`\n]+)`|([A-Za-z_]\w*+))(?!\s*\()")
-_INDEX = re.compile(r"""\s*\[\s*\??\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')\s*\]""")
+_FIELD: Final = frozenset({".", ".?"})
+_INDEX: Final = frozenset({"[", "[?"})
+_PLAIN_TEXT: Final = re.compile(r'"[^"\\\n]*"|\'[^\'\\\n]*\'')
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +27,43 @@ class Mention:
 
 def mentions(text: str, roots: frozenset[str]) -> Iterator[Mention]:
     """Yield every use of one of the `roots`, with the name taken from it, in order."""
-    clear = _TEXT.sub(_blank, text)
-    for word in _WORD.finditer(clear):
-        if word.group() not in roots or _is_field(clear, word.start()):
-            continue
-        yield _mention(text, clear, word)
+    if not any(root in text for root in roots):
+        return
+    found = tokens(text)
+    for index, token in enumerate(found):
+        if token.text in roots and token.kind == "name" and not _is_field(found, index):
+            yield _mention(token, _below(found, index + 1))
 
 
-def _mention(text: str, clear: str, word: re.Match[str]) -> Mention:
-    found = _MEMBER.match(clear, word.end()) or _INDEX.match(text, word.end())
-    if found is None:
-        return Mention(word.group(), None, word.start(), word.end() - word.start())
-    group = 1 if found.group(1) is not None else 2
-    return Mention(word.group(), found.group(group), found.start(group), len(found.group(group)))
+def _mention(root: Token, name: Token | None) -> Mention:
+    if name is None:
+        return Mention(root.text, None, root.start, len(root.text))
+    quotes = 0 if name.kind == "name" else 1
+    shown = name.text[quotes : len(name.text) - quotes]
+    return Mention(root.text, shown, name.start + quotes, len(shown))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found.group())
+def _is_field(found: Sequence[Token], index: int) -> bool:
+    """Tell whether a token stands behind `.` or `.?`."""
+    before = "".join(token.text for token in found[max(index - 2, 0) : index])
+    return before.endswith((".", ".?"))
 
 
-def _is_field(clear: str, start: int) -> bool:
-    before = clear[:start].rstrip()
-    return before.endswith((".", ".?")) or (before.endswith("?") and before[:-1].endswith("."))
+def _below(found: Sequence[Token], at: int) -> Token | None:
+    """Return the token that names what is taken from the value before: `.a`, `.?a` or `["a"]`."""
+    mark, name, behind = _next_three(found, at)
+    if mark in _FIELD and name is not None and name.kind in {"name", "quoted"}:
+        return None if behind == "(" else name
+    if mark in _INDEX and name is not None and behind == "]":
+        return name if _PLAIN_TEXT.fullmatch(name.text) else None
+    return None
+
+
+def _next_three(found: Sequence[Token], at: int) -> tuple[str, Token | None, str]:
+    """Return a mark, what follows it, and what follows that; `?` belongs to the mark before it."""
+    items = islice(found, at, None)
+    mark, name = next(items, None), next(items, None)
+    if mark is not None and name is not None and name.text == "?":
+        name = next(items, None)
+    behind = next(items, None)
+    return mark.text if mark else "", name, behind.text if behind else ""

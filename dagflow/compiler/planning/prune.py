@@ -13,7 +13,8 @@ from dagflow.compiler.graph.edges import Edge, branch_targets, sibling
 from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.keep import leaving, stops_at_once
 from dagflow.compiler.planning.redundant import redundant
-from dagflow.compiler.proofs.guards import constant, live_branches
+from dagflow.compiler.proofs.branches import live_branches
+from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.reach import Cause, Reach
 from dagflow.core.findings import GraphSize, Removal
 from dagflow.core.records import dataclass

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs import guards
+from dagflow.compiler.proofs.numbers import Lookup
 from dagflow.compiler.proofs.schemas import schema_at
 from dagflow.core.steps.switch import Switch
 from dagflow.core.values import JsonValue, Schema
 from dagflow.expr.ast import Node
 
 
-def lookup(model: Model, facts: StepFacts) -> guards.Lookup:
+def lookup(model: Model, facts: StepFacts) -> Lookup:
     """Return how the expressions of a step find the schema of what a path reads."""
 
     def schema(path: tuple[str, ...]) -> Schema:

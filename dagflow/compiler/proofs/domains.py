@@ -20,6 +20,9 @@ Number: TypeAlias = "int | float"
 ENUMERATED: Final = 1_000
 """The widest integer range that is looked through one by one."""
 
+EXACT: Final = 2**53
+"""From here on a double may stand for several integers, and CEL compares them as doubles."""
+
 _SIMPLE: Final = frozenset({"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "default", "title", "description", "examples"})  # fmt: skip
 
@@ -47,15 +50,33 @@ class Comparison:
 
 
 def same(one: JsonValue, two: JsonValue) -> bool:
-    """Compare as CEL does: numbers by value, true is not 1."""
+    """Compare as CEL does, at every depth: numbers by value, true is not 1."""
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(same(value, two[key]) for key, value in one.items())
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
     return one == two
 
 
+def is_exact(value: JsonValue) -> bool:
+    """Tell whether CEL compares the value with every other just as `same` and the order here do.
+
+    An integer beside a double is compared as a double there, so large numbers are not.
+    """
+    if isinstance(value, list):
+        return all(map(is_exact, value))
+    if isinstance(value, dict):
+        return all(map(is_exact, value.values()))
+    return not _is_number(value) or -EXACT < value < EXACT
+
+
 def _ordered(one: JsonValue, operator: str, two: JsonValue) -> bool:
     if isinstance(one, str) and isinstance(two, str):
         return _signed(operator, (one > two) - (one < two))
+    if isinstance(one, bool) and isinstance(two, bool):
+        return _signed(operator, one - two)
     if _is_number(one) and _is_number(two):
         return _signed(operator, (one > two) - (one < two))
     return False
@@ -87,6 +108,8 @@ UNKNOWN: Final = Values(some=True)
 
 def values(schema: Schema, tests: Sequence[Comparison]) -> Values:
     """Return what a term of this schema can be when it passes all the tests."""
+    if not all(_is_decided(schema, test.value) for test in tests):
+        return UNKNOWN
     listed = _listed(schema, tests)
     if listed is not None:
         return _first(schema, (value for value in listed if _passes(value, tests)))
@@ -94,6 +117,12 @@ def values(schema: Schema, tests: Sequence[Comparison]) -> Values:
     if interval is None:
         return _other(schema, tests)
     return _within(schema, interval, tests)
+
+
+def _is_decided(schema: Schema, value: JsonValue) -> bool:
+    """Tell whether a term of this schema is compared with the value as it is done here."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return is_exact(value) or (kind == "integer" and isinstance(value, int))
 
 
 def _passes(value: JsonValue, tests: Sequence[Comparison]) -> bool:

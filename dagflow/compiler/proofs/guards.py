@@ -8,7 +8,7 @@ either. Everything here is undecided rather than wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -16,10 +16,10 @@ from typing import Final, TypeAlias
 
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.proofs.domains import Comparison, Operator, Values, values
+from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
+from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
 from dagflow.core.records import dataclass
-from dagflow.core.steps.switch import Switch
-from dagflow.core.values import JsonValue, Schema, canonical
+from dagflow.core.values import INT64_MIN, JsonValue, Schema, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
 
 MOST_WAYS: Final = 256
@@ -35,9 +35,6 @@ _DENIED: Final[Mapping[Operator, Operator]] = {
     "==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in",
     "not in": "in",
 }  # fmt: skip
-
-Lookup: TypeAlias = Callable[[tuple[str, ...]], Schema]
-"""The schema of the value that a path reads (True where it isn't known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +85,17 @@ def truth(node: Node) -> bool | None:
             return None if chosen is None else truth(yes if chosen else no)
         case Call(function=name, args=(left, right)) if name in _OPERATORS:
             one, two = literal(left), literal(right)
-            if one is None or two is None or _kind(one[0]) != _kind(two[0]):
-                return None
-            return Comparison(_OPERATORS[name], two[0]).accepts(one[0])
+            return None if one is None or two is None else _compared(one[0], name, two[0])
     return None
+
+
+def _compared(one: JsonValue, name: str, two: JsonValue) -> bool | None:
+    kind, operator = _kind(one), _OPERATORS[name]
+    if kind != _kind(two) or not (is_exact(one) or is_exact(two)):
+        return None
+    if operator[0] in "<>" and kind not in {float, str, bool}:
+        return None  # lists and nulls have no order
+    return Comparison(operator, two).accepts(one)
 
 
 def _absorbing(left: bool | None, right: bool | None, *, absorbs: bool) -> bool | None:
@@ -110,10 +114,12 @@ def literal(node: Node) -> tuple[JsonValue] | None:
         case Const(kind="null" | "bool" | "int" | "double" | "string", value=value):
             return None if isinstance(value, bytes) else (value,)
         case Call(function="-_", args=(Const(kind="int" | "double", value=int() | float() as n),)):
-            return (-n,)
+            return (-n,) if n != INT64_MIN else None  # there CEL overflows
         case Call(function="double", args=(inner,)):
-            found = literal(inner)
-            return found if found is not None and _kind(found[0]) is float else None
+            match literal(inner):
+                case (int() | float() as n,) if not isinstance(n, bool):
+                    return (float(n),)
+            return None
         case ListOf(items=items, optional=()):
             every = [literal(item) for item in items]
             return None if None in every else ([item[0] for item in every if item is not None],)
@@ -122,7 +128,7 @@ def literal(node: Node) -> tuple[JsonValue] | None:
 
 def never(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> bool:
     """Tell whether the formulas can surely never have these truth values together."""
-    ways = _ways(nodes)
+    ways = _ways(nodes, lookup)
     return ways is not None and all(_values(way, lookup) is None for way in ways)
 
 
@@ -133,7 +139,7 @@ def always(node: Node, lookup: Lookup) -> bool:
 
 def witness(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> dict[str, JsonValue] | None:
     """Return values of what is read that give the formulas these truth values, if simple."""
-    for way in _ways(nodes) or ():
+    for way in _ways(nodes, lookup) or ():
         found = _values(way, lookup)
         if found is not None and all(
             value.known and path is not None for path, value in found.values()
@@ -160,9 +166,9 @@ def _values(way: Way, lookup: Lookup) -> dict[bytes, tuple[tuple[str, ...] | Non
     return found
 
 
-def _ways(nodes: Sequence[tuple[Node, bool]]) -> list[Way] | None:
+def _ways(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> list[Way] | None:
     """Return every way of giving the formulas these truth values, None when there are too many."""
-    return _all_of([_true(node) if wanted else _false(node) for node, wanted in nodes])
+    return _all_of([_making(node, wanted, lookup) for node, wanted in nodes])
 
 
 def _all_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
@@ -182,65 +188,63 @@ def _any_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
     return ways if len(ways) <= MOST_WAYS else None
 
 
-def _true(node: Node) -> list[Way] | None:
+def _making(node: Node, wanted: bool, lookup: Lookup) -> list[Way] | None:
+    """Return every way of giving a formula a truth value, None when there are too many."""
     match node:
         case Const(kind="bool", value=value):
-            return [()] if value else []
+            return [()] if value is wanted else []
         case Call(function="!_", args=(inner,)):
-            return _false(inner)
-        case Call(function="_&&_", args=(left, right)):
-            return _all_of([_true(left), _true(right)])
-        case Call(function="_||_", args=(left, right)):
-            return _any_of([_true(left), _true(right)])
+            return _making(inner, not wanted, lookup)
+        case Call(function="_&&_" | "_||_" as name, args=args):
+            parts = [_making(arg, wanted, lookup) for arg in args]
+            return _all_of(parts) if (name == "_&&_") is wanted else _any_of(parts)
         case Call(function="_?_:_", args=(test, yes, no)):
-            return _any_of([_all_of([_true(test), _true(yes)]), _all_of([_false(test), _true(no)])])
-    return _atom(node, wanted=True)
+            chosen = [_making(test, True, lookup), _making(yes, wanted, lookup)]
+            other = [_making(test, False, lookup), _making(no, wanted, lookup)]
+            return _any_of([_all_of(chosen), _all_of(other)])
+    return _atom(node, wanted, lookup)
 
 
-def _false(node: Node) -> list[Way] | None:
-    match node:
-        case Const(kind="bool", value=value):
-            return [] if value else [()]
-        case Call(function="!_", args=(inner,)):
-            return _true(inner)
-        case Call(function="_&&_", args=(left, right)):
-            return _any_of([_false(left), _false(right)])
-        case Call(function="_||_", args=(left, right)):
-            return _all_of([_false(left), _false(right)])
-        case Call(function="_?_:_", args=(test, yes, no)):
-            return _any_of(
-                [_all_of([_true(test), _false(yes)]), _all_of([_false(test), _false(no)])]
-            )
-    return _atom(node, wanted=False)
-
-
-def _atom(node: Node, *, wanted: bool) -> list[Way]:
+def _atom(node: Node, wanted: bool, lookup: Lookup) -> list[Way]:
     fixed = truth(node)
     if fixed is not None:
         return [()] if fixed is wanted else []
-    claim = _claim(node)
+    claim = _claim(node, lookup)
     return [(claim if wanted else claim.denied(),)]
 
 
-def _claim(node: Node) -> Claim:
+def _claim(node: Node, lookup: Lookup) -> Claim:
     """Read an atom as a test of a term; what is no comparison is a term that must be true."""
+    compared = _comparison(node)
+    if compared is None:
+        return _about(node, Comparison("==", True))
+    term, test = compared
+    if test.operator[0] in "<>" and _kind(test.value) is float and may_be_nan(term, lookup):
+        return _about(node, Comparison("==", True))  # it and its opposite may both be false
+    inner = term
+    while isinstance(inner, Call) and inner.function == "double" and len(inner.args) == 1:
+        inner = inner.args[0]
+    is_same = is_exact(test.value) and is_number(inner, lookup)
+    return _about(inner if is_same else term, test)
+
+
+def _comparison(node: Node) -> tuple[Node, Comparison] | None:
+    """Return the term and the constant that a comparison compares."""
     match node:
         case Call(function=name, args=(left, right)) if name in _OPERATORS:
             constant_right, constant_left = literal(right), literal(left)
             if constant_right is not None:
-                return _test_of(left, Comparison(_OPERATORS[name], constant_right[0]))
+                return left, Comparison(_OPERATORS[name], constant_right[0])
             if constant_left is not None:
-                return _test_of(right, Comparison(_FLIPPED[name], constant_left[0]))
+                return right, Comparison(_FLIPPED[name], constant_left[0])
         case Call(function="@in", args=(left, right)):
             listed = literal(right)
             if listed is not None and isinstance(listed[0], list):
-                return _test_of(left, Comparison("in", listed[0]))
-    return _test_of(node, Comparison("==", True))
+                return left, Comparison("in", listed[0])
+    return None
 
 
-def _test_of(term: Node, test: Comparison) -> Claim:
-    while isinstance(term, Call) and term.function == "double" and len(term.args) == 1:
-        term = term.args[0]
+def _about(term: Node, test: Comparison) -> Claim:
     return Claim(canonical(_without_places(to_json(term))), path_of(term), test)
 
 
@@ -269,7 +273,7 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
     if node is None:
         return
     for part in conjuncts(node):
-        claim = _claim(part)
+        claim = _claim(part, _unknown)
         path, test = claim.path, claim.test
         if (
             path is not None
@@ -281,22 +285,5 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
             yield sibling(facts.block, path[1]), test.value
 
 
-@dataclass(frozen=True, slots=True)
-class LiveBranches:
-    """Which branches of a switch can be taken, and whether none may be."""
-
-    branches: tuple[bool, ...]
-    none: bool
-
-
-def live_branches(facts: StepFacts) -> LiveBranches:
-    """Return which branches of a switch can be taken, by its constant conditions."""
-    body = facts.step.body
-    branches = body.branches if isinstance(body, Switch) else ()
-    live: list[bool] = []
-    settled = False
-    for index, branch in enumerate(branches):
-        fixed = True if branch.when is None else constant(facts, f"branches.{index}")
-        live.append(not settled and fixed is not False)
-        settled = settled or fixed is True
-    return LiveBranches(tuple(live), none=not settled)
+def _unknown(_path: tuple[str, ...]) -> Schema:
+    return True

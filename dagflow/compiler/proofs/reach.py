@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import WAYS, Edge, wait_text
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.proofs.guards import constant, live_branches, tested
+from dagflow.compiler.proofs.branches import live_branches
+from dagflow.compiler.proofs.guards import constant, tested
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, Outcomes, at_least, layout
 from dagflow.core.plan import Join
 from dagflow.core.records import dataclass

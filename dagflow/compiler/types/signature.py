@@ -49,7 +49,7 @@ def signature_of(code: str, node: Scalar, source: Source) -> Signature | None:
     ]
     if not mains:
         return _without_main(module, node)
-    return _of(mains[-1].args)
+    return _of(mains[-1].args, node)
 
 
 def _parsed(code: str) -> ast.Module:
@@ -67,16 +67,21 @@ def _without_main(module: ast.Module, node: Scalar) -> Signature | None:
     return Signature(problem=Mismatch(span=node.span, message=message))
 
 
-def _of(arguments: ast.arguments) -> Signature:
-    positional = arguments.args
-    needed = positional[: len(positional) - len(arguments.defaults)]
-    keyword = arguments.kwonlyargs
-    needed_keyword = [
-        item for item, default in zip(keyword, arguments.kw_defaults, strict=True) if not default
-    ]
+def _of(arguments: ast.arguments, node: Scalar) -> Signature:
+    """Read the parameters; the defaults are those of the last that may be given by position."""
+    ordered = [*arguments.posonlyargs, *arguments.args]
+    needed = {item.arg for item in ordered[: len(ordered) - len(arguments.defaults)]}
+    nameless = [item.arg for item in arguments.posonlyargs if item.arg in needed]
+    if nameless:
+        message = f"`main` takes {nameless[0]!r} by its place only, and `with` gives names"
+        help_ = "take the `/` out of its parameters"
+        return Signature(problem=Mismatch(span=node.span, message=message, help=help_))
+    keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    needed |= {item.arg for item, default in keyword if default is None}
+    names = tuple(item.arg for item in (*arguments.args, *arguments.kwonlyargs))
     return Signature(
-        names=tuple(item.arg for item in (*positional, *keyword)),
-        required=tuple(item.arg for item in (*needed, *needed_keyword)),
+        names=names,
+        required=tuple(name for name in names if name in needed),
         is_open=arguments.kwarg is not None,
     )
 

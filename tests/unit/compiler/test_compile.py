@@ -160,6 +160,22 @@ def test_mistake_in_one_loop_does_not_hide_one_in_another() -> None:
     assert [f.code for f in told(text)] == ["DF201", "DF301"]
 
 
+def test_mistake_in_a_step_hides_none_in_a_loop_whose_name_begins_alike() -> None:
+    text = workflow(
+        """
+        loop: {transform: inputs.x}
+        loop2:
+          repeat:
+            steps: {y: {wait: {for: 1s}, after: z}, z: {fail: a, after: y}}
+            until: turn > 2
+            max: 4
+        """,
+        'outputs: {a: "${{ steps.loop.output }}", b: "${{ steps.loop2.output }}"}',
+    )
+
+    assert {f.code for f in told(text)} == {"DF101", "DF301"}
+
+
 def test_graph_of_a_block_is_not_judged_while_a_step_of_it_is_broken() -> None:
     ring = "y: {wait: {for: 1s}, after: z}\nz: {wait: {for: 1s}, after: y}"
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from dagflow.compiler.outputs import closed
-from dagflow.compiler.types.decoding import longest, troubles
-from dagflow.core.values import Schema
+from dagflow.compiler.types.decoding import troubles
+from dagflow.core import decodable
+from dagflow.core.values import JsonObject, JsonValue, Schema
 
-SHORT: Schema = {"type": "string", "maxLength": 10}
+SHORT: JsonObject = {"type": "string", "maxLength": 10}
 
 
 def messages(schema: Schema, tokens: int = 512) -> list[str]:
@@ -46,7 +47,108 @@ def test_what_can_not_be_held_or_need_not_end_is_said(schema: Schema, said: str)
     assert any(said in message for message in messages(schema)), messages(schema)
 
 
-def test_longest_answer_counts_texts_lists_and_keys() -> None:
-    schema = closed({"ab": {"type": "array", "items": SHORT, "maxItems": 3}})
+KEYWORDS: list[tuple[JsonObject, bool]] = [
+    ({"minProperties": 1}, True),
+    ({"maxProperties": 1}, True),
+    ({"required": ["a"]}, True),
+    ({"minItems": 1}, True),
+    ({"prefixItems": [SHORT]}, True),
+    ({"uniqueItems": False}, True),
+    ({"multipleOf": 2}, True),
+    ({"pattern": "^a+$"}, True),
+    ({"$comment": "x"}, True),
+    ({"allOf": [SHORT]}, True),
+    ({"oneOf": [SHORT]}, True),
+    ({"uniqueItems": True}, False),
+    ({"contains": SHORT}, False),
+    ({"minContains": 1}, False),
+    ({"maxContains": 1}, False),
+    ({"unevaluatedItems": False}, False),
+    ({"unevaluatedProperties": False}, False),
+    ({"patternProperties": {"a": SHORT}}, False),
+    ({"propertyNames": SHORT}, False),
+    ({"dependentRequired": {"a": ["b"]}}, False),
+    ({"dependentSchemas": {"a": SHORT}}, False),
+    ({"not": SHORT}, False),
+    ({"if": SHORT}, False),
+    ({"then": SHORT}, False),
+    ({"else": SHORT}, False),
+    ({"$dynamicRef": "#x"}, False),
+    ({"pattern": "(?=a)b"}, False),
+    ({"$ref": "https://example.com/x"}, False),
+]
+KINDS: list[JsonObject] = [
+    closed({"a": SHORT}),
+    {"type": "array", "items": SHORT, "maxItems": 2},
+    {"type": "integer"},
+    SHORT,
+]
 
-    assert longest(schema, schema) == 2 + len("ab") + 6 + 3 * (12 + 2) + 2
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind["type"]))
+@pytest.mark.parametrize(("keyword", "is_kept"), KEYWORDS, ids=str)
+def test_the_check_refuses_what_the_decoder_refuses(
+    kind: JsonObject, keyword: JsonObject, is_kept: bool
+) -> None:
+    schema = closed({"inner": {**kind, **keyword}})
+
+    (name,) = keyword
+    wanted = [] if is_kept else [("inner", f"`{name}` can't be kept while a model writes")]
+    assert [(t.field, t.message) for t in troubles(schema, 512) if t.is_error] == wanted
+    assert decodable.unsupported(schema) == (() if is_kept else (f"/properties/inner/{name}",))
+
+
+def test_every_keyword_outside_the_subset_is_tried() -> None:
+    tried = {name for keyword, is_kept in KEYWORDS if not is_kept for name in keyword}
+
+    assert tried >= decodable.UNSUPPORTED - {"dependencies", "$recursiveRef"}  # of older drafts
+
+
+class Counted(dict[str, JsonValue]):
+    """A schema that counts how often it is looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: JsonValue = None) -> JsonValue:  # type: ignore[override]
+        Counted.looks += key == "properties"
+        return super().get(key, default)
+
+
+def holding_each_other(names: int) -> Schema:
+    """Return a schema of objects that each hold every one of them, and no other."""
+    fields: dict[str, Schema] = {f"f{n}": {"$ref": f"#/$defs/t{n}"} for n in range(names)}
+    every: JsonObject = {f"t{n}": Counted(closed(fields)) for n in range(names)}
+    return {"$ref": "#/$defs/t0", "$defs": every}
+
+
+def doubling(levels: int) -> Schema:
+    """Return a schema that doubles at each level."""
+    every: JsonObject = {f"t{levels}": {"type": "null"}}
+    for n in range(levels):
+        every[f"t{n}"] = Counted(closed({name: {"$ref": f"#/$defs/t{n + 1}"} for name in "ab"}))
+    return {"$ref": "#/$defs/t0", "$defs": every}
+
+
+@pytest.mark.parametrize("schema", [holding_each_other(20), doubling(30)])
+def test_each_part_of_a_schema_is_looked_at_a_few_times(schema: Schema) -> None:
+    Counted.looks = 0
+
+    found = messages(schema)
+
+    assert any(
+        "go on for ever: it holds itself" in text or "it may be cut" in text for text in found
+    )
+    assert 20 <= Counted.looks <= 4 * 30
+
+
+def test_part_that_holds_itself_is_told_once() -> None:
+    assert len(messages(holding_each_other(1))) == 1
+    assert len(messages(closed({"a": {"$ref": "#"}, "b": {"$ref": "#"}}))) == 1
+
+
+def test_long_chain_of_references_is_told_and_not_followed_to_its_end() -> None:
+    links: JsonObject = {f"t{n}": {"$ref": f"#/$defs/t{n + 1}"} for n in range(5000)}
+
+    (only,) = messages({"$ref": "#/$defs/t0", "$defs": {**links, "t5000": SHORT}})
+
+    assert only == "the answer can go on for ever: it is more than 64 levels deep"

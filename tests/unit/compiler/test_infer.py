@@ -157,6 +157,25 @@ def test_chain_of_a_thousand_reads_is_typed_whatever_its_order() -> None:
     assert facts(model, "s1000").output == {"type": "integer"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it's ${{ steps.late.output.no }}, isn't it",
+        "// ${{ steps.late.output.no }}",
+        "$${{ ' ${{ steps.late.output.no }}",
+    ],
+)
+def test_prose_around_an_expression_hides_no_read_from_the_order_of_typing(text: str) -> None:
+    steps = f"""
+        use: {{shell: [echo, "x"], with: {{said: "{text}"}}}}
+        late: {{transform: '{{"yes": 1}}'}}
+        """
+
+    (fault,) = modelled(workflow(steps)).faults
+
+    assert fault.message == "`steps.late.output` has no field 'no'"
+
+
 def test_steps_that_read_each_other_have_no_type_and_no_fault() -> None:
     text = workflow('a: {transform: steps.b.output + 1}\nb: {transform: steps.a.output + "x"}')
 

@@ -22,6 +22,12 @@ ROOTS = frozenset({"steps", "inputs"})
         ("size(steps)", [("steps", None)]),
         ("mysteps.a + steps2.b", []),
         ('"""steps.a""" + steps.b.status', [("steps", "b")]),
+        ("inputs.f?steps.a.output:0", [("inputs", "f"), ("steps", "a")]),
+        ("inputs.f?inputs.n:[?inputs.?m]", [("inputs", "f"), ("inputs", "n"), ("inputs", "m")]),
+        ("x. ?steps.a + x . steps.b", []),
+        ("steps. ?a + steps[\n'b'] + steps . `c d`", [("steps", n) for n in ("a", "b", "c d")]),
+        ("steps[inputs.k] + steps[r'a']", [("steps", None), ("inputs", "k"), ("steps", None)]),
+        ("steps.a[steps.b] // steps.c\n+ steps", [("steps", "a"), ("steps", "b"), ("steps", None)]),
     ],
 )
 def test_names_are_found_and_texts_passed_over(

@@ -43,6 +43,15 @@ INTEGER: Schema = {"type": "integer"}
         ("string", 'inputs.x.matches("a+") && !inputs.x.matches("a+")'),
         ("integer", "1 > 2"),
         ("integer", '"a" == "b" || false'),
+        ("integer", "[true, 1] == [1, true]"),
+        ("array", "inputs.x == [1] && inputs.x == [true]"),
+        ("integer", "true < false"),
+        ("integer", "double(inputs.x) > 3.0 && inputs.x < 2"),
+        ("integer", "!(inputs.x + 1 < 5) && !(inputs.x + 1 >= 5)"),
+        ("number", "!(inputs.x * 2.0 < 5.0) && !(inputs.x * 2.0 >= 5.0)"),
+        ("string", "double(inputs.x) == 3.0 && double(inputs.x) == 4.0"),
+        ("boolean", "inputs.x < true && inputs.x > false"),
+        ("integer", "inputs.x == 9007199254740993 && inputs.x == 9007199254740992"),
     ],
 )
 def test_guard_that_is_never_true(kind: str, guard: str) -> None:
@@ -60,6 +69,7 @@ def test_guard_that_is_never_true(kind: str, guard: str) -> None:
         ("{type: integer, minimum: 0}", "inputs.x >= 0"),
         ("{enum: [a, b], type: string}", 'inputs.x == "a" || inputs.x == "b"'),
         ("integer", "true || inputs.x > 3"),
+        ("integer", "false < true"),
     ],
 )
 def test_guard_that_is_always_true(kind: str, guard: str) -> None:
@@ -81,6 +91,16 @@ def test_guard_that_is_always_true(kind: str, guard: str) -> None:
         ("{type: [string, 'null']}", 'inputs.x == null || inputs.x == "a"'),
         ("{type: [string, 'null']}", 'inputs.x != null && inputs.x != "a"'),
         ("{type: integer, minimum: 1, maximum: 3}", "inputs.x != 1 && inputs.x != 2"),
+        ("boolean", "inputs.x < true"),
+        ("boolean", "inputs.x >= true"),
+        ("string", "double(inputs.x) == 3.0"),
+        ("string", "double(inputs.x) >= 3.0 && double(inputs.x) <= 3.0"),
+        ("string", 'double(inputs.x) == 3.0 && inputs.x != "a"'),
+        ("string", "!(double(inputs.x) < 3.0) && !(double(inputs.x) >= 3.0)"),  # it may be NaN
+        ("number", "!(1.0 / inputs.x < 3.0) && !(1.0 / inputs.x >= 3.0)"),
+        ("integer", "inputs.x == 9007199254740993 && double(inputs.x) == 9007199254740992.0"),
+        ("integer", "inputs.x == 9007199254740993 && inputs.x == 9007199254740992.0"),
+        ("number", "inputs.x >= 9007199254740993 && inputs.x <= 9007199254740992"),
     ],
 )
 def test_guard_that_may_go_either_way(kind: str, guard: str) -> None:
@@ -174,6 +194,27 @@ def test_branch_that_is_only_partly_covered_is_fine() -> None:
     branches = "when: inputs.x > 3, then: a", "when: inputs.x > 2, then: b", "else: end"
 
     assert told(switch("integer", *branches)) == []
+
+
+@pytest.mark.parametrize(
+    ("branch", "finding"),
+    [
+        ("1", []),
+        ("0", ["branch 1 of 'route' is never taken: branch 0 takes everything that it would"]),
+    ],
+)
+def test_covered_branch_that_a_handler_goes_on_with_is_no_shadow(
+    branch: str, finding: list[str]
+) -> None:
+    text = switch(
+        "integer", "when: inputs.x > 2, then: a", "when: inputs.x > 3, then: b", "else: end"
+    )
+    handled = text.replace(
+        "          a: {t",
+        f"            on_error: [{{continue: {{branch: {branch}}}}}]\n          a: {{t",
+    )
+
+    assert told(handled) == finding
 
 
 # ── the claims, against every value ───────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.proofs.branches import recovered
 from dagflow.compiler.proofs.claims import conditions, excludes
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
@@ -18,7 +19,8 @@ def branch_shadowed(checks: Checks) -> Iterator[Violation]:
     """Whenever a branch of a switch would be true, one before it is.
 
     The first true branch is taken, so this one never is. Put the narrower condition first. An
-    `else` after branches that cover every value is only a warning.
+    `else` after branches that cover every value is only a warning. A branch that `on_error` goes on
+    with (`continue: {branch: 1}`) may be taken all the same.
 
     Bad:
 
@@ -66,13 +68,14 @@ def _shadowed(
     model: Model, facts: StepFacts, nodes: Sequence[Node | None], branches: Sequence[Branch]
 ) -> Iterator[Violation]:
     earlier: list[Node] = []
+    also = recovered(facts)
     for index, node in enumerate(nodes):
         covered = excludes(model, facts, earlier, None)
-        hidden = covered or excludes(model, facts, earlier, node)
+        hidden = index not in also and (covered or excludes(model, facts, earlier, node))
         if hidden and not (node is not None and excludes(model, facts, (), node)):
             by = next((n for n in range(index) if excludes(model, facts, [earlier[n]], node)), None)
             yield _violation(facts, branches, index, by)
-        if covered or node is None:
+        if node is None or (covered and hidden):
             return  # all after it is shadowed in the same way
         earlier.append(node)
 
