@@ -10,7 +10,7 @@ from dagflow.compiler.names.slots import bare, templated
 from dagflow.core.node import Node, Scalar, Sequence
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.workflow import Step
-from dagflow.expr import Problem, Segment, has_expression, parse_template
+from dagflow.expr import Problem, Segment, parse_template
 
 _STEPS = frozenset({"steps"})
 
@@ -75,10 +75,9 @@ def _texts(step: Step) -> Iterator[str]:
 def _expressions(node: Node) -> Iterator[str]:
     """Yield the text of every `${{ … }}` in a node; the prose around them is none of it."""
     if isinstance(node, Scalar):
-        if isinstance(node.value, str) and has_expression(node.value):
-            parts = parse_template(node.value)
-            if not isinstance(parts, Problem):
-                yield from (part.text for part in parts if isinstance(part, Segment))
+        parts = parse_template(node.value) if isinstance(node.value, str) else ()
+        if not isinstance(parts, Problem):
+            yield from (part.text for part in parts if isinstance(part, Segment))
         return
     items = node.items if isinstance(node, Sequence) else tuple(v for _, v in node.entries)
     for item in items:
