@@ -224,7 +224,7 @@ def _report(state: _Pass, checks: Checks, whole: _Whole) -> Report:
     return Report(
         workflow=workflow.name.value if workflow else "",
         version=workflow.version.value if workflow and workflow.version else "",
-        plan=whole.plan.digest if whole.plan else None,
+        plan=whole.plan,
         findings=tuple(sorted(kept, key=_order)),
         before=whole.before,
         after=whole.after,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue
+
+if TYPE_CHECKING:
+    from dagflow.core.plan import Plan
 
 
 class Severity(Enum):
@@ -105,7 +109,7 @@ class Report:
 
     workflow: str
     version: str
-    plan: str | None
+    plan: Plan | None
     findings: tuple[Finding, ...]
     before: GraphSize = GraphSize(0, 0)
     after: GraphSize = GraphSize(0, 0)

@@ -259,7 +259,18 @@ class Plan:
     concurrency_limit: int | None = None
     layout: Mapping[str, Place] = field(default_factory=dict)
     source_name: str = ""
-    digest: str = ""
+    _digest: str = field(
+        default="", init=False, repr=False, compare=False, metadata={"json": "digest"}
+    )
+
+    @property
+    def digest(self) -> str:
+        """Return "sha256:…" of the rest of the plan; worked out when it is first asked for."""
+        if not self._digest:
+            from dagflow.core.plan_json import digest_of
+
+            object.__setattr__(self, "_digest", digest_of(self))
+        return self._digest
 
 
 def steps_of(plan: Plan) -> Iterator[PlanStep]:

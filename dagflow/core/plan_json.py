@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import Field, fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -67,18 +67,13 @@ class _Codec:
 
 
 def to_json(plan: Plan) -> JsonObject:
-    """Return the plan as plain JSON, its digest as it stands."""
+    """Return the plan as plain JSON, its digest included."""
     return cast("JsonObject", _codec(Plan).encode(plan))
 
 
 def digest_of(plan: Plan) -> str:
     """Return the digest of everything in the plan but its own digest."""
-    return _digest(to_json(plan))
-
-
-def sealed(plan: Plan) -> Plan:
-    """Return the plan with its digest filled in."""
-    return replace(plan, digest=digest_of(plan))
+    return digest(_content().encode(plan))
 
 
 def from_json(value: JsonValue) -> Plan:
@@ -102,10 +97,6 @@ def from_json(value: JsonValue) -> Plan:
         raise _wrong("".join(f"/{key}" for key in reversed(error.keys)), error.reason) from None
 
 
-def _digest(plan: JsonObject) -> str:
-    return digest({key: item for key, item in plan.items() if key != "digest"})
-
-
 def _wrong(at: str, reason: str) -> UsageError:
     return UsageError(
         f"not a plan: at {at or '/'}: {reason}",
@@ -119,6 +110,8 @@ def _codec(kind: Any) -> _Codec:
         return _scalar(kind)
     if isinstance(kind, type) and issubclass(kind, _Json):
         return _raw(kind)
+    if kind is Plan:
+        return _plan()
     if isinstance(kind, type) and is_dataclass(kind):
         return _record(kind)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -161,10 +154,37 @@ def _raw(kind: type[_Json]) -> _Codec:
     return _Codec(_same, decode, takes, kind.words)
 
 
+@cache
+def _content() -> _Codec:
+    """Return the codec of all of a plan but its digest."""
+    return _record(Plan)
+
+
+def _plan() -> _Codec:
+    content = _content()
+
+    def encode(plan: Plan) -> JsonValue:
+        return {**cast("JsonObject", content.encode(plan)), "digest": plan.digest}
+
+    def decode(value: JsonValue) -> Any:
+        return content.decode(_without_digest(value))
+
+    def takes(value: JsonValue) -> bool:
+        return content.takes(_without_digest(value))
+
+    return _Codec(encode, decode, takes, content.words)
+
+
+def _without_digest(value: JsonValue) -> JsonValue:
+    if not isinstance(value, dict):
+        return value
+    return {key: item for key, item in value.items() if key != "digest"}
+
+
 def _record(cls: type[Any]) -> _Codec:
     hints = typing.get_type_hints(cls, localns=dict(_NAMES))
-    parts = {_key(item): (item.name, _later(hints[item.name])) for item in fields(cls)}
-    is_plan = cls is Plan
+    given = [item for item in fields(cls) if item.init]
+    parts = {_key(item): (item.name, _later(hints[item.name])) for item in given}
     take = _taker([name for name, _ in parts.values()])
     rewritten: list[tuple[str, Encode]] | None = None
 
@@ -188,7 +208,7 @@ def _record(cls: type[Any]) -> _Codec:
             except _Misfit as error:
                 error.keys.append(key)
                 raise
-        return sealed(cls(**made)) if is_plan else cls(**made)
+        return cls(**made)
 
     def takes(value: JsonValue) -> bool:
         return isinstance(value, dict) and value.keys() == parts.keys()

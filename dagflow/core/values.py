@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -86,6 +85,8 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     """Return "sha256:…" of the value's canonical form."""
+    import hashlib  # OpenSSL takes 4 ms to load
+
     return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 

@@ -18,7 +18,6 @@ from dagflow.core.plan import (
     Value,
     steps_of,
 )
-from dagflow.core.plan_json import sealed
 from dagflow.core.run import MOVES
 from dagflow.core.values import JsonObject, JsonValue, Schema
 
@@ -70,7 +69,7 @@ def plan(*steps: PlanStep, name: str = "p", **fields: Any) -> Plan:
     """Return a plan of these steps, in which every move of the language is listed."""
     made = Plan(name=name, version="1", steps=steps, **fields)
     moves = (Constraint(s.path, *move) for s in steps_of(made) for move in sorted(MOVES))
-    return sealed(replace(made, constraints=tuple(moves)))
+    return replace(made, constraints=tuple(moves))
 
 
 def foreach(name: str, after: str, items: list[JsonValue], inner: PlanStep) -> PlanStep:

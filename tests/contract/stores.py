@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dagflow.core.plan import Plan, PlanStep
-from dagflow.core.plan_json import sealed
 from dagflow.core.run import Change, Run, RunChanged, RunState, StepChanged
 from dagflow.core.values import JsonValue
 from dagflow.store.base import RunStore
@@ -21,12 +20,10 @@ STORES: dict[str, Callable[[Path], RunStore]] = {
 }
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
-PLAN = sealed(
-    Plan(
-        name="p",
-        version="1",
-        steps=(PlanStep(path="a", kind="transform", action="format", effects="pure"),),
-    )
+PLAN = Plan(
+    name="p",
+    version="1",
+    steps=(PlanStep(path="a", kind="transform", action="format", effects="pure"),),
 )
 
 

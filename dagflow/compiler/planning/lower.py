@@ -26,7 +26,6 @@ from dagflow.core.plan import (
     Plan,
     PlanStep,
 )
-from dagflow.core.plan_json import sealed
 from dagflow.core.steps import KINDS
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.core.workflow import Handler, Workflow
@@ -41,32 +40,30 @@ def lower(
     constraints: tuple[Constraint, ...],
     layout: Mapping[str, Place],
 ) -> Plan:
-    """Return the plan of a workflow without errors, sealed with its digest."""
+    """Return the plan of a workflow without errors."""
     workflow = model.workflow
-    return sealed(
-        Plan(
-            name=workflow.name.value,
-            version=workflow.version.value if workflow.version else "",
-            description=workflow.description.value if workflow.description else "",
-            inputs_schema=closed({}) if workflow.inputs is None else schema_of(workflow.inputs),
-            outputs=tuple((name, typed.value) for name, typed in model.outputs.items()),
-            outputs_schema=closed({name: t.schema for name, t in model.outputs.items()}),
-            steps=_steps(model, pruned, ""),
-            finally_=_steps(model, pruned, "finally"),
-            constraints=constraints,
-            deadline=seconds(workflow.deadline),
-            budget=_budget(workflow),
-            on_failure=_on_failure(workflow),
-            cleanup_deadline=cleanup_of(workflow),
-            tools=dict(_tools(model, pruned)),
-            models=dict(_models(model, pruned)),
-            secrets=tuple(secret.value for secret in workflow.secrets),
-            triggers=None if workflow.triggers is None else plain(workflow.triggers),
-            concurrency=None if model.concurrency is None else model.concurrency.value,
-            concurrency_limit=workflow.concurrency.limit.value if workflow.concurrency else None,
-            layout=layout,
-            source_name=workflow.source.name,
-        )
+    return Plan(
+        name=workflow.name.value,
+        version=workflow.version.value if workflow.version else "",
+        description=workflow.description.value if workflow.description else "",
+        inputs_schema=closed({}) if workflow.inputs is None else schema_of(workflow.inputs),
+        outputs=tuple((name, typed.value) for name, typed in model.outputs.items()),
+        outputs_schema=closed({name: t.schema for name, t in model.outputs.items()}),
+        steps=_steps(model, pruned, ""),
+        finally_=_steps(model, pruned, "finally"),
+        constraints=constraints,
+        deadline=seconds(workflow.deadline),
+        budget=_budget(workflow),
+        on_failure=_on_failure(workflow),
+        cleanup_deadline=cleanup_of(workflow),
+        tools=dict(_tools(model, pruned)),
+        models=dict(_models(model, pruned)),
+        secrets=tuple(secret.value for secret in workflow.secrets),
+        triggers=None if workflow.triggers is None else plain(workflow.triggers),
+        concurrency=None if model.concurrency is None else model.concurrency.value,
+        concurrency_limit=workflow.concurrency.limit.value if workflow.concurrency else None,
+        layout=layout,
+        source_name=workflow.source.name,
     )
 
 

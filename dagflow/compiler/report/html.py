@@ -33,7 +33,7 @@ def render(
 def _head(report: Report, about: str) -> str:
     verdict = badge("ok") if report.ok else badge("refused", "error")
     rows = [
-        ("plan", f"<code>{text(report.plan or '—')}</code>"),
+        ("plan", f"<code>{text(report.plan.digest if report.plan else '—')}</code>"),
         ("findings", _counts(report.findings)),
         ("graph", text(_sizes(report))),
         *_bounds(report.bounds),

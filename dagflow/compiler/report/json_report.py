@@ -13,9 +13,10 @@ SCHEMA_VERSION: Final = 1
 
 def to_json(report: Report, *, timings: bool = False) -> JsonObject:
     """Return the report as plain JSON; `timings` adds how long each pass took, in seconds."""
+    digest = None if report.plan is None else report.plan.digest
     found: JsonObject = {
         "schema_version": SCHEMA_VERSION,
-        "workflow": {"name": report.workflow, "version": report.version, "plan": report.plan},
+        "workflow": {"name": report.workflow, "version": report.version, "plan": digest},
         "ok": report.ok,
         "findings": [_finding(finding) for finding in report.findings],
         "graph": {

@@ -102,7 +102,7 @@ def _summary(report: Report, paint: _Paint) -> str:
     if report.after != report.before:
         graph += f" → {_size(report.after)} after pruning"
     line = f"{paint('ok', 'ok')} {clean(report.workflow)}: {graph}"
-    return f"{line}; {said or 'no findings'}; plan {report.plan[:19]}"
+    return f"{line}; {said or 'no findings'}"
 
 
 def _size(graph: GraphSize) -> str:
