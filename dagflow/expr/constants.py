@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 
 from dagflow.core.values import JsonValue
 from dagflow.expr.ast import Call, Const, Let, Loop, Node, Var, children, walk
-from dagflow.expr.program import FailedError, run
 from dagflow.expr.walking import Walk
 
 _LITERAL_AT = {
@@ -50,6 +49,8 @@ def _tried(node: Call, literal: Const, position: int) -> str | None:
         probe = Call("matches", (Const("string", ""), literal))
     else:
         probe = Call(node.function, (literal,))
+    from dagflow.expr.program import FailedError, run  # most texts need no evaluation
+
     try:
         run(probe, {})
     except FailedError as failure:
@@ -77,6 +78,8 @@ def fold(node: Node) -> Constant:
         return decided
     if not _is_closed(node):
         return MISSING
+    from dagflow.expr.program import FailedError, run
+
     try:
         return run(node, {})
     except FailedError:

@@ -13,19 +13,10 @@ import pytest
 
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, JsonValue
-from dagflow.expr import (
-    Checked,
-    ExpressionError,
-    Problem,
-    Scope,
-    check,
-    evaluate,
-    evaluate_guard,
-    validate,
-)
-from dagflow.expr import restrict as restricted
+from dagflow.expr import Checked, Problem, Scope, check, validate
+from dagflow.expr.activation import restrict as restricted
 from dagflow.expr.cost import Symbol, measured
-from dagflow.expr.evaluate import _lookup
+from dagflow.expr.evaluate import ExpressionError, _lookup, evaluate, evaluate_guard
 
 INT: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}

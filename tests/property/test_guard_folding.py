@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from dagflow.compiler.proofs.guards import truth
 from dagflow.core.plan import Expression
 from dagflow.core.values import INT64_MAX, INT64_MIN
-from dagflow.expr import ExpressionError, evaluate
 from dagflow.expr.ast import Call, Const, ListOf, Node, to_json
+from dagflow.expr.evaluate import ExpressionError, evaluate
 
 NUMBERS = (0, 1, 2, -1, 2**53, 2**53 + 1, INT64_MAX, INT64_MIN)
 LITERALS = st.one_of(

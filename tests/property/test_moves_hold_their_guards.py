@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dagflow.core.plan import Constraint
 from dagflow.core.run import Event, Run, StepChanged, StepRecord
 from dagflow.executor.decide import decide, step_view
-from dagflow.expr import Checked, Scope, check, evaluate
+from dagflow.expr import Checked, Scope, check
+from dagflow.expr.evaluate import evaluate
 from tests.property.driving import Driver, compiled
 from tests.property.flows import flows, to_yaml
 from tests.property.reference import Flow

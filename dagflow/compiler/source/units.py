@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from decimal import Decimal
 from typing import Final
 
 from dagflow.core.values import INT64_MAX
@@ -44,10 +43,16 @@ def duration(text: str) -> timedelta:
     if text == "" or not _DURATION.fullmatch(text):
         raise UnitError(_duration_trouble(text), _duration_hint(text))
     parts = _PART.findall(text)
-    total = sum((Decimal(number) * MILLISECONDS[unit] for number, unit in parts), Decimal(0))
-    if total > LONGEST // timedelta(milliseconds=1):
+    microseconds = sum(_millionths(number) * MILLISECONDS[unit] for number, unit in parts) // 1000
+    if microseconds > LONGEST // timedelta(microseconds=1):
         raise UnitError(f"{text!r} is longer than ten years")
-    return timedelta(microseconds=int(total * 1000))
+    return timedelta(microseconds=microseconds)
+
+
+def _millionths(number: str) -> int:
+    """Return a decimal of at most six places exactly, which a double can't hold."""
+    whole, _, places = number.partition(".")
+    return int(whole + places.ljust(6, "0"))
 
 
 def _duration_trouble(text: str) -> str:
@@ -85,12 +90,12 @@ def size(text: str) -> int:
     if not _SIZE.fullmatch(text):
         raise UnitError(f"{text!r} is no size in bytes", _size_hint(text))
     number, unit = _SPLIT.findall(text)[0]
-    count = Decimal(number) * BYTES[unit]
-    if count != int(count):
+    count, rest = divmod(_millionths(number) * BYTES[unit], 10**6)
+    if rest:
         raise UnitError(f"{text!r} is no whole number of bytes")
     if count > INT64_MAX:
         raise UnitError(f"{text!r} is more than 8 EiB")
-    return int(count)
+    return count
 
 
 def rate(text: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dagflow.core.errors import StepError
 from dagflow.core.plan import Expression, Value
 from dagflow.core.values import JsonObject, JsonValue, Schema
-from dagflow.expr import evaluate, render
+from dagflow.expr.evaluate import evaluate
+from dagflow.expr.render import render
 from dagflow.expr.schema import fill_defaults, normalised, validate
 
 

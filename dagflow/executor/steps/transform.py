@@ -8,6 +8,6 @@ from dagflow.executor.steps.base import Attempt, StepContext
 
 async def work(attempt: Attempt, context: StepContext) -> JsonValue:  # noqa: ARG001  # as every kind
     """Return the expression's value. Raises `StepError` of class `expression`."""
-    from dagflow.expr import evaluate
+    from dagflow.expr.evaluate import evaluate
 
     return evaluate(attempt.step.expressions["expression"], attempt.activation)

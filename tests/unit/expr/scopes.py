@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, JsonValue, Schema
-from dagflow.expr import Checked, Problem, Scope, check, evaluate, step_view
+from dagflow.expr import Checked, Problem, Scope, check, step_view
+from dagflow.expr.evaluate import evaluate
 
 
 def record(**properties: Schema) -> JsonObject:

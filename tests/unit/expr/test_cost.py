@@ -6,9 +6,9 @@ import pytest
 
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject
-from dagflow.expr import ast, evaluate, syntax
+from dagflow.expr import ast, syntax
 from dagflow.expr.cost import Poly, Symbol, cost_of, exceeded, measured
-from dagflow.expr.evaluate import _lookup
+from dagflow.expr.evaluate import _lookup, evaluate
 
 TEXT = "w" * 50
 DATA: JsonObject = {

@@ -9,7 +9,8 @@ import pytest
 CODE = """
 import json
 from dagflow.core.plan import Expression
-from dagflow.expr import Scope, check, evaluate
+from dagflow.expr import Scope, check
+from dagflow.expr.evaluate import evaluate
 
 kinds = {"inputs": {"type": "object", "properties": {"m": {"type": "object"}, "free": True},
                     "required": ["m", "free"]}}

@@ -5,7 +5,8 @@ import pytest
 from dagflow.core.errors import StepError
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject
-from dagflow.expr import ExpressionError, Scope, ast, evaluate, evaluate_guard, syntax
+from dagflow.expr import Scope, ast, syntax
+from dagflow.expr.evaluate import ExpressionError, evaluate, evaluate_guard
 from tests.unit.expr.scopes import INT, NUMBER, VALUES, expression, record, value_of
 
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from dagflow.core.plan import Expression
-from dagflow.expr import ExpressionError, ast, evaluate, library, syntax
+from dagflow.expr import ast, library, syntax
 from dagflow.expr.added import ADDED
 from dagflow.expr.ast import Call
 from dagflow.expr.encode import encode
+from dagflow.expr.evaluate import ExpressionError, evaluate
 from dagflow.expr.functions import FUNCTIONS, FunctionError
 from dagflow.expr.signatures import TYPE_NAMES, signatures
 

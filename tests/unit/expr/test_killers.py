@@ -10,7 +10,8 @@ import pytest
 
 PRELUDE = """
 from dagflow.core.plan import Expression
-from dagflow.expr import ExpressionError, ast, check, evaluate, syntax, Scope
+from dagflow.expr import ast, check, syntax, Scope
+from dagflow.expr.evaluate import ExpressionError, evaluate
 
 def run(text, **values):
     try:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagflow.expr import restrict
+from dagflow.expr.activation import restrict
 from tests.unit.expr.scopes import checked
 
 OUT = ("steps", "fetch", "output")

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Literal_
-from dagflow.expr import ExpressionError, Problem, Segment, parse_template, render
+from dagflow.expr import Problem, Segment, parse_template
+from dagflow.expr.evaluate import ExpressionError
+from dagflow.expr.render import render
 from tests.unit.expr.scopes import VALUES, expression
 
 
