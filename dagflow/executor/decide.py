@@ -14,7 +14,7 @@ from typing import Final
 from dagflow.core.plan import Plan
 from dagflow.core.run import Decision, Event, Run, StepRecord, Tick
 from dagflow.core.values import JsonObject
-from dagflow.executor.machine import clock, finish, kinds, progress, readiness
+from dagflow.executor.machine import budget, clock, finish, kinds, progress, readiness
 from dagflow.executor.machine.activation import scope_of, step_view
 from dagflow.executor.machine.clock import next_wake
 from dagflow.executor.machine.draft import Draft, Refused, Verbs
@@ -42,6 +42,7 @@ _VERBS: Final[Verbs] = {
     "ended": progress.ended,
     "complete": progress.complete,
     "undo": finish.undo,
+    "answered": budget.answered,
 }
 
 

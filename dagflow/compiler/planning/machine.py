@@ -66,6 +66,14 @@ class _Nature:
         return any(handler.continue_ is not None for handler in self.facts.step.on_error)
 
     @property
+    def recovers_guard(self) -> bool:
+        """Tell whether a guard without a value becomes a success."""
+        handlers = self.facts.step.on_error
+        taken = (h for h in handlers if not h.on or any(on.value == "guard" for on in h.on))
+        handler = next(taken, None)
+        return handler is not None and handler.continue_ is not None
+
+    @property
     def when(self) -> str:
         """Return the guard, "true" where there is none or it is always true."""
         guard = self.facts.step.when
@@ -188,9 +196,11 @@ def _moves(nature: _Nature) -> Iterator[tuple[str, str, str]]:
 
 def _from_pending(nature: _Nature) -> Iterator[tuple[str, str, str]]:
     start, when, graph = nature.start, nature.when, nature.graph
+    handled = when != ALWAYS and nature.recovers_guard
     yield "pending", "cancelled", ALWAYS
     if not nature.idle:
-        yield "pending", "ready", joined((start, when))
+        admitted = either((when, GUARD_HAS_NO_VALUE)) if handled else when
+        yield "pending", "ready", joined((start, admitted))
     if graph is not None and (
         graph.incoming.get(nature.facts.path) or graph.reads.get(nature.facts.path)
     ):
@@ -198,7 +208,8 @@ def _from_pending(nature: _Nature) -> Iterator[tuple[str, str, str]]:
         yield "pending", "skipped(upstream)", cannot
     if when != ALWAYS:
         yield "pending", "skipped(guard)", joined((start, denied(when)))
-        yield "pending", "failed", joined((start, GUARD_HAS_NO_VALUE))
+        failing = OTHERWISE if handled else GUARD_HAS_NO_VALUE  # the handler's own value may fail
+        yield "pending", "failed", joined((start, failing))
 
 
 def _from_ready(nature: _Nature) -> Iterator[tuple[str, str, str]]:

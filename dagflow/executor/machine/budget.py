@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Final
 
 from dagflow.core.plan import BudgetLimits
 from dagflow.core.values import JsonObject
 from dagflow.executor.machine.draft import Draft
+from dagflow.executor.machine.ending import enlist
 from dagflow.executor.machine.index import Site
 
 _SPENDING: Final[Mapping[str, frozenset[str]]] = {
@@ -40,12 +41,49 @@ def left(draft: Draft) -> JsonObject:
 
 
 def spent(draft: Draft, site: Site) -> str:
-    """Say which part of the budget is used up, so that this step may not start."""
+    """Say which part of the budget leaves too little, so that this step may not start."""
     for name, kinds in _SPENDING.items():
         limit = limit_of(draft, name) if site.step.kind in kinds else None
-        if limit is not None and used_of(draft, name) >= limit:
+        if limit is None:
+            continue
+        if used_of(draft, name) >= limit:
             return f"the run has used its budget of {name} ({limit:g})"
+        if name == "tokens" and _answer_of(site) > limit - used_of(draft, name):
+            return (
+                f"an answer may take {_answer_of(site)} tokens, and the run has"
+                f" {limit - used_of(draft, name):g} of {limit:g} left"
+            )
     return ""
+
+
+def held_back(draft: Draft, site: Site) -> str:
+    """Say why a model may not be asked yet: answers are reserved in full while they are written."""
+    limit = limit_of(draft, "tokens") if site.step.kind == "llm" else None
+    if limit is None:
+        return ""
+    promised = sum(_answer_of(draft.site(path)) for path in _models_in(draft, "running"))
+    if used_of(draft, "tokens") + promised + _answer_of(site) <= limit:
+        return ""
+    return f"{promised} tokens are promised to answers that are being written"
+
+
+def answered(draft: Draft) -> None:
+    """Have those steps started that were held back while an answer was written that is over."""
+    if limit_of(draft, "tokens") is not None:
+        for path in _models_in(draft, "ready"):
+            enlist(draft, path, draft.site(path))
+
+
+def _models_in(draft: Draft, state: str) -> Iterator[str]:
+    for path in draft.run.active:
+        if draft.run.steps[path].state == state and draft.site(path).step.kind == "llm":
+            yield path
+
+
+def _answer_of(site: Site) -> int:
+    """Return how many tokens the model may write for an llm step."""
+    most = site.step.body.get("max_tokens")
+    return most if isinstance(most, int) else 0
 
 
 def use(draft: Draft, amounts: JsonObject) -> None:

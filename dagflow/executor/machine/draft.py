@@ -85,6 +85,8 @@ class Draft:
         if (before, after) not in site.moves:
             raise IllegalMoveError(path, before, after)
         self.apply(StepChanged(path=path, before=before, after=after, at=self.now, set=fields))
+        if before == "running" and site.step.kind == "llm":
+            self.later("answered")
 
     def note(self, path: str, **fields: object) -> None:
         """Change fields of a step that stays where it is."""

@@ -141,7 +141,7 @@ def _recover(draft: Draft, path: str, site: Site, failure: StepFailure, value: V
         _fail(draft, path, site, replace(failure_of(error), attempt=failure.attempt))
         return
     for after in _ROUTES.get(draft.record(path).state, ()):
-        draft.move(path, site, after)
+        draft.move(path, site, after, error=failure)
     succeed(draft, path, site, output, recovered=True, error=failure)
 
 

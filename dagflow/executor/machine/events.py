@@ -84,6 +84,8 @@ def claim(draft: Draft, event: Claim) -> None:
         failure = StepFailure(error_class="budget", message=spent)
         fail_attempt(draft, path, site, failure, retry=False)
         raise Refused(spent)
+    if waits := budget.held_back(draft, site):
+        raise Refused(waits)
     if site.step.kind == "tool":
         budget.use(draft, {"tool_calls": 1})
     _hand_over(draft, event, site, record)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from dagflow.core.errors import IllegalMoveError
-from dagflow.core.plan import BudgetLimits
-from dagflow.core.run import Begin, Claim, Fail, Run, StepFailure, Succeed, Tick
+from dagflow.core.plan import BudgetLimits, PlanStep
+from dagflow.core.run import Begin, Claim, Dispatch, Fail, Run, StepFailure, Succeed, Tick
 from dagflow.executor.decide import decide, decide_all, idempotency_key, view
 from tests.unit.executor.plans import (
     START,
@@ -142,6 +143,42 @@ def test_tokens_are_added_up_from_reports_and_bound_the_next_step():
     assert run.run.used == {"tokens": 100}
     run.claim("b")
     assert run.error("b") == "budget"
+
+
+def asking(path: str, most: int) -> PlanStep:
+    return replace(step(path, "llm"), body={"max_tokens": most})
+
+
+def test_an_answer_that_does_not_fit_into_what_is_left_is_not_asked_for():
+    run = Driver(plan(asking("a", 60), asking("b", 50), budget=BudgetLimits(tokens=100))).begin()
+    run.claim("a")
+    run.send(Succeed(path="a", token=1, output=None, used={"tokens": 51}))
+    run.claim("b")
+    assert "may take 50 tokens, and the run has 49 of 100 left" in run.refused
+    assert run.error("b") == "budget"
+
+
+def test_answers_are_reserved_while_they_are_written_and_the_next_one_waits_for_its_turn():
+    made = plan(asking("a", 60), asking("b", 50), budget=BudgetLimits(tokens=100))
+    run = Driver(made).begin()
+    run.claim("a")
+    run.claim("b")
+    assert (run.state("b"), run.refused[:9]) == ("ready", "60 tokens")
+    decision = run.send(Succeed(path="a", token=1, output=None, used={"tokens": 20}))
+    assert [it.path for it in decision.commands if isinstance(it, Dispatch)] == ["b"]
+    run.claim("b")
+    assert run.state("b") == "running"
+
+
+def test_an_answer_that_was_cut_off_lets_the_next_one_start():
+    made = plan(
+        replace(asking("a", 60), timeout=5.0), asking("b", 50), budget=BudgetLimits(tokens=100)
+    )
+    run = Driver(made).begin()
+    run.claim("a")
+    run.claim("b")
+    decision = run.later(5)
+    assert [it.path for it in decision.commands if isinstance(it, Dispatch)] == ["b"]
 
 
 def test_what_a_failed_attempt_used_counts_too():
