@@ -86,6 +86,12 @@ def _answer_of(site: Site) -> int:
     return most if isinstance(most, int) else 0
 
 
+def forfeit(draft: Draft, site: Site) -> None:
+    """Count an attempt that ends without a report: as many tokens as its answer might have had."""
+    if site.step.kind == "llm":
+        use(draft, {"tokens": _answer_of(site)})
+
+
 def use(draft: Draft, amounts: JsonObject) -> None:
     """Add up what was used."""
     total = dict(draft.run.used)

@@ -103,9 +103,14 @@ def _fire(draft: Draft, path: str, site: Site, record: StepRecord) -> None:
 
 
 def fire_deadline(draft: Draft, path: str, site: Site) -> None:
-    """End a step whose own deadline has passed."""
-    bound = site.step.deadline if site.step.deadline is not None else site.step.timeout
+    """End a step whose own deadline has passed, whatever it is doing."""
     interrupt(draft, path, site)
+    miss_deadline(draft, path, site)
+
+
+def miss_deadline(draft: Draft, path: str, site: Site) -> None:
+    """End a step that does nothing any more, but too late."""
+    bound = site.step.deadline if site.step.deadline is not None else site.step.timeout
     fail_attempt(draft, path, site, _timeout(f"the deadline of {bound:g}s has passed"), retry=False)
 
 

@@ -130,7 +130,7 @@ def succeeded(draft: Draft, event: Succeed) -> None:
     site, record = _held(draft, event.path, event.token)
     _use(draft, event.used)
     if record.deadline_at is not None and record.deadline_at <= draft.now:
-        clock.fire_deadline(draft, event.path, site)
+        clock.miss_deadline(draft, event.path, site)
     else:
         accept(draft, event.path, site, event.output)
 
@@ -148,6 +148,7 @@ def lost(draft: Draft, event: LoseLease) -> None:
     if event.released:
         requeue(draft, event.path, site, attempt=record.attempt - 1)
         return
+    budget.forfeit(draft, site)
     failure = StepFailure(
         error_class="lost", message=f"worker {record.worker!r} was lost", attempt=record.attempt
     )

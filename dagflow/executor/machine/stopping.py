@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dagflow.core.run import Kill, StopChild
+from dagflow.executor.machine import budget
 from dagflow.executor.machine.draft import Draft
 from dagflow.executor.machine.ending import cancel
 from dagflow.executor.machine.index import Site
@@ -13,12 +14,8 @@ from dagflow.executor.machine.paths import frame_of, within
 
 def interrupt(draft: Draft, path: str, site: Site) -> None:
     """Ask whoever works on the step, outside or inside of it, to stop; the step stays."""
-    record = draft.record(path)
-    if record.state == "running" and not site.in_engine:
-        draft.send(Kill(path=path, token=record.token))
-    elif record.state == "waiting(child)" and site.step.kind == "workflow":
-        draft.send(StopChild(path=path, key=str(record.data["key"])))
-    elif site.inner is not None:
+    _halt(draft, path, site)
+    if site.inner is not None:
         stop_inside(draft, path)
 
 
@@ -38,16 +35,22 @@ def _stop(draft: Draft, paths: list[str]) -> None:
     frames: dict[str, Site] = {}
     for path in paths:
         site = draft.site(path)
-        record = draft.record(path)
-        if record.state == "running" and not site.in_engine:
-            draft.send(Kill(path=path, token=record.token))
-        elif record.state == "waiting(child)" and site.step.kind == "workflow":
-            draft.send(StopChild(path=path, key=str(record.data["key"])))
+        _halt(draft, path, site)
         cancel(draft, path, site)
         if site.block.owner is not None and site.of is None:
             frames[frame_of(path)] = site
     for frame, site in frames.items():
         _cancel_pending(draft, frame, site.block.sites.values())
+
+
+def _halt(draft: Draft, path: str, site: Site) -> None:
+    """Stop the worker or the child run that works on the step, if one does."""
+    record = draft.record(path)
+    if record.state == "running" and not site.in_engine:
+        budget.forfeit(draft, site)
+        draft.send(Kill(path=path, token=record.token))
+    elif record.state == "waiting(child)" and site.step.kind == "workflow":
+        draft.send(StopChild(path=path, key=str(record.data["key"])))
 
 
 def _cancel_pending(draft: Draft, frame: str, sites: Iterable[Site]) -> None:

@@ -10,7 +10,18 @@ import pytest
 
 from dagflow.core.errors import IllegalMoveError
 from dagflow.core.plan import BudgetLimits, PlanStep
-from dagflow.core.run import Begin, Claim, Dispatch, Fail, Run, StepFailure, Succeed, Tick
+from dagflow.core.run import (
+    Begin,
+    Cancel,
+    Claim,
+    Dispatch,
+    Fail,
+    LoseLease,
+    Run,
+    StepFailure,
+    Succeed,
+    Tick,
+)
 from dagflow.executor.decide import decide, decide_all, idempotency_key, view
 from tests.unit.executor.plans import (
     START,
@@ -179,6 +190,24 @@ def test_an_answer_that_was_cut_off_lets_the_next_one_start():
     run.claim("b")
     decision = run.later(5)
     assert [it.path for it in decision.commands if isinstance(it, Dispatch)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "counted"),
+    [
+        (Tick(), 60),
+        (Cancel(), 60),
+        (LoseLease(path="a", token=1), 60),
+        (LoseLease(path="a", token=1, released=True), 0),
+        (Succeed(path="a", token=1, output=None, used={"tokens": 7}), 7),
+    ],
+)
+def test_an_answer_that_nobody_reports_counts_in_full(ending, counted):
+    run = Driver(plan(replace(asking("a", 60), timeout=5.0, deadline=5.0))).begin()
+    run.claim("a")
+    run.now += timedelta(seconds=5)
+    run.send(ending)
+    assert run.run.used.get("tokens", 0) == counted
 
 
 def test_what_a_failed_attempt_used_counts_too():
