@@ -21,6 +21,7 @@ from dagflow.core.errors import (
     UsageError,
     ValueRefusedError,
 )
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -119,7 +120,7 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    fields = ((pointer(it["loc"]), it["msg"].lower()) for it in error.errors())
+    fields = ((under("", *it["loc"]), it["msg"].lower()) for it in error.errors())
     return problem_of(request, FieldsError(fields))
 
 
@@ -148,9 +149,3 @@ def _methods(request: Request) -> list[str]:
     first = next((route for route in routes if route.pattern.match(path)), None)
     same = [route for route in routes if first and route.pattern == first.pattern]
     return sorted({method for route in same for method in route.methods})
-
-
-def pointer(place: Iterable[object]) -> str:
-    """Write keys and indices as a JSON Pointer."""
-    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in place)
-    return "".join(f"/{part}" for part in parts)

@@ -8,9 +8,10 @@ from typing import Final, TypeVar
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from dagflow.api.problems import FieldsError, RefusedRequestError, pointer
+from dagflow.api.problems import FieldsError, RefusedRequestError
 from dagflow.api.wire import CheckBody
 from dagflow.core.errors import ValueRefusedError
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonValue, read_json
 
 MAX_BODY: Final = 8 * 1024 * 1024
@@ -78,7 +79,7 @@ def _fitted(kind: type[Model], value: JsonValue) -> Model:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        fields = [(pointer(it["loc"]) or "/", it["msg"].lower()) for it in error.errors()]
+        fields = [(under("", *it["loc"]) or "/", it["msg"].lower()) for it in error.errors()]
         raise FieldsError(fields) from error
 
 

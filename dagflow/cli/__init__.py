@@ -13,6 +13,7 @@ import click
 from dagflow.cli.exits import BUG, UNAVAILABLE, USAGE, code_of
 from dagflow.core.errors import DagflowError
 from dagflow.core.text import clean
+from dagflow.core.words import nearest
 
 COMMANDS: Final = {
     "init": "Write a commented starter workflow and its tool document.",
@@ -64,10 +65,7 @@ class LazyGroup(click.Group):
         """Suggest the nearest name for one that does not exist."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "; `dagflow --help` lists them"
+            hint = nearest(name, COMMANDS) or "; `dagflow --help` lists them"
             raise click.UsageError(f"no command is named {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 

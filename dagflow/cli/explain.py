@@ -6,6 +6,7 @@ import click
 
 from dagflow.cli.output import use_color
 from dagflow.core.errors import NotFoundError
+from dagflow.core.words import closest
 
 
 @click.command("explain")
@@ -21,11 +22,8 @@ def command(code: str) -> None:
         return
     found = next((rule for rule in ALL if code.upper() == rule.code or code == rule.name), None)
     if found is None:
-        from difflib import get_close_matches
-
-        names = [name for rule in ALL for name in (rule.code, rule.name)]
-        near = get_close_matches(code, names, n=1)
-        remedy = f"did you mean {near[0]}?" if near else "`dagflow explain all` lists them"
+        near = closest(code, [name for rule in ALL for name in (rule.code, rule.name)])
+        remedy = f"did you mean {near}?" if near else "`dagflow explain all` lists them"
         raise NotFoundError(f"no rule is named {code!r}", remedy=remedy)
     head = f"{found.code} {found.name} ({found.severity.value})"
     click.echo(click.style(head, bold=True) if use_color() else head)

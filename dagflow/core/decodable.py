@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from dagflow.core.pointers import keys_of, under
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
 MAX_STRING: Final = 512
@@ -62,7 +63,7 @@ _ANY = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 def unsupported(schema: Schema) -> tuple[str, ...]:
     """Return JSON Pointers to the keywords of `schema` that decoding can't be held to."""
-    return tuple(sorted(f"{at}/{escape(key)}" for at, key in _unsupported(schema, "")))
+    return tuple(sorted(under(at, key) for at, key in _unsupported(schema, "")))
 
 
 def _unsupported(schema: JsonValue, at: str) -> Iterator[tuple[str, str]]:
@@ -93,21 +94,11 @@ def subschemas(schema: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     for key in SCHEMA_MAPS:
         group = schema.get(key)
         if isinstance(group, dict):
-            yield from ((f"/{key}/{escape(name)}", value) for name, value in group.items())
+            yield from ((under(f"/{key}", name), value) for name, value in group.items())
     for key in SCHEMA_LISTS:
         listed = schema.get(key)
         if isinstance(listed, list):
             yield from ((f"/{key}/{index}", value) for index, value in enumerate(listed))
-
-
-def escape(key: str) -> str:
-    """Write a key as it stands in a JSON Pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def unescape(part: str) -> str:
-    """Read a key as it stands in a JSON Pointer."""
-    return part.replace("~1", "/").replace("~0", "~")
 
 
 def longest(schema: Schema) -> int | None:
@@ -190,8 +181,7 @@ def _joined(sizes: list[int | None], extra: int = 0) -> int | None:
 def find(root: Schema, reference: str) -> Schema:
     """Return the schema that a local `$ref` names, or True (anything) when there is none."""
     found: JsonValue = root
-    for part in reference.removeprefix("#").split("/")[1:]:
-        key = unescape(part)
+    for key in keys_of(reference.removeprefix("#")):
         if isinstance(found, dict):
             found = found.get(key, True)
         elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 
-def under(pointer: str, key: object) -> str:
-    """Return the pointer of what stands under a key or an index below `pointer`."""
-    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+def under(pointer: str, *keys: object) -> str:
+    """Return the pointer of what stands under these keys and indices below `pointer`."""
+    parts = [str(key).replace("~", "~0").replace("/", "~1") for key in keys]
+    return "/".join((pointer, *parts))
 
 
 def keys_of(pointer: str) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from dagflow.core.decodable import (
     SCHEMA_KEYS,
     SCHEMA_LISTS,
     SCHEMA_MAPS,
-    escape,
     items_bound,
     longest,
     string_bound,
     unsupported,
 )
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject, JsonValue, Schema
 
 __all__ = ["ANY_OBJECT", "Prepared", "longest", "prepare", "unsupported"]
@@ -72,7 +72,7 @@ def _descend(made: JsonObject, at: str, notes: list[str]) -> None:
         group = made.get(key)
         if isinstance(group, dict):
             made[key] = {
-                name: _prepare(value, f"{at}/{key}/{escape(name)}", notes)
+                name: _prepare(value, under(f"{at}/{key}", name), notes)
                 for name, value in group.items()
             }
     for key in SCHEMA_LISTS:

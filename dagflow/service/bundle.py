@@ -20,6 +20,7 @@ from dagflow.core.source import Source
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.steps.repeat import Repeat
 from dagflow.core.steps.workflow import SubWorkflow
+from dagflow.core.words import closest
 from dagflow.core.workflow import Step, ToolRef, Workflow
 
 MAX_WORKFLOW: Final = 1024 * 1024
@@ -107,14 +108,12 @@ def _bytes(path: Path, name: str) -> bytes:
 
 
 def _similar(path: Path) -> str:
-    from difflib import get_close_matches
-
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return f"there is no folder {path.parent}"
-    near = get_close_matches(path.name, names, n=1)
-    return f"did you mean {path.parent / near[0]}?" if near else "`dagflow init` writes a starter"
+    near = closest(path.name, names)
+    return f"did you mean {path.parent / near}?" if near else "`dagflow init` writes a starter"
 
 
 def _complete(source: Source, folder: Path, *, inside: tuple[Path, ...]) -> Bundle:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 from dagflow.core.errors import UsageError, ValueRefusedError
 from dagflow.core.plan import Plan
 from dagflow.core.values import JsonObject, JsonValue, Schema, read_json
+from dagflow.core.words import closest
 
 
 def gather(plan: Plan, words: Iterable[str], file: str | None) -> JsonObject:
@@ -36,9 +36,9 @@ def _properties(plan: Plan) -> dict[str, Schema]:
 
 
 def _known(name: str, properties: dict[str, Schema]) -> str:
-    near = get_close_matches(name, properties, n=1)
+    near = closest(name, properties)
     if near:
-        return f"did you mean {near[0]!r}?"
+        return f"did you mean {near!r}?"
     return f"it has {', '.join(properties)}" if properties else "it has no inputs"
 
 

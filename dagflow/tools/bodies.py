@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.tools.media import BodyKind, essence, kind_of, preferred
 from dagflow.tools.parameters import check_style
-from dagflow.tools.refs import OperationRefusedError, child_of
+from dagflow.tools.refs import OperationRefusedError
 from dagflow.tools.schemas import SchemaCompiler
 
 BYTES: Final[JsonObject] = {"type": "string", "contentEncoding": "base64"}
@@ -35,7 +36,7 @@ def compile_body(
     if media_type is None:
         return None
     media = content[media_type]
-    place = child_of(at, "content", media_type)
+    place = under(at, "content", media_type)
     kind = kind_of(media_type)
     schema, encoding = _body(compiler, kind, media if isinstance(media, dict) else {}, place)
     wire: JsonObject = {
@@ -54,7 +55,7 @@ def _body(
     if kind == "bytes":
         return dict(BYTES), {}
     if kind == "json":
-        return compiler.convert(media.get("schema", True), child_of(at, "schema")), {}
+        return compiler.convert(media.get("schema", True), under(at, "schema")), {}
     return _fields(compiler, kind, media, at)
 
 
@@ -62,7 +63,7 @@ def _fields(
     compiler: SchemaCompiler, kind: BodyKind, media: JsonObject, at: str
 ) -> tuple[Schema, JsonObject]:
     """Compile a form: an object whose properties each go on the wire in a way of their own."""
-    schema, place = compiler.inline(media.get("schema", {"type": "object"}), child_of(at, "schema"))
+    schema, place = compiler.inline(media.get("schema", {"type": "object"}), under(at, "schema"))
     target, _ = compiler.resolver.follow(media.get("schema", {"type": "object"}), at)
     if not isinstance(schema, dict) or not isinstance(target, dict):
         raise OperationRefusedError("a form's schema is an object", place)
@@ -161,7 +162,7 @@ def _successes(
     if not wanted and "DEFAULT" in codes:
         wanted = ["DEFAULT"]
     for code in sorted(wanted):
-        place = child_of(at, codes[code])
+        place = under(at, codes[code])
         name = "2XX" if code == "DEFAULT" else code
         yield name, _compile_response(compiler, method, code, responses[codes[code]], place)
 
@@ -188,7 +189,7 @@ def _compile_response(
         schema: Schema = {"type": "string"} if kind == "text" else dict(BYTES)
         return _response("text" if kind == "text" else "bytes", media_type, schema, names)
     inner = media.get("schema", True) if isinstance(media, dict) else True
-    place = child_of(at, "content", media_type, "schema")
+    place = under(at, "content", media_type, "schema")
     return _response("json", essence(media_type), compiler.convert(inner, place), names)
 
 

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.steps.kind import Effects
 from dagflow.core.tool import Operation
 from dagflow.core.values import JsonObject, JsonValue, digest
 from dagflow.tools.bodies import compile_body, compile_responses
 from dagflow.tools.parameters import Parameters, compile_parameters
-from dagflow.tools.refs import OperationRefusedError, Resolver, child_of
+from dagflow.tools.refs import OperationRefusedError, Resolver
 from dagflow.tools.schemas import Dialect, SchemaCompiler, clean
 from dagflow.tools.security import compile_security
 from dagflow.tools.servers import base_url
@@ -52,7 +53,7 @@ class Entry:
     @property
     def at(self) -> str:
         """Return the operation's JSON Pointer."""
-        return child_of("/paths", self.path, self.method.lower())
+        return under("/paths", self.path, self.method.lower())
 
 
 def compile_operation(document: Document, entry: Entry) -> Operation:
@@ -114,11 +115,11 @@ def _check_path(entry: Entry) -> None:
 def _listed(entry: Entry) -> list[tuple[JsonValue, str]]:
     """Return the path's parameters, then the operation's, each with its place."""
     places = (
-        (entry.item.get("parameters"), child_of("/paths", entry.path, "parameters")),
-        (entry.operation.get("parameters"), child_of(entry.at, "parameters")),
+        (entry.item.get("parameters"), under("/paths", entry.path, "parameters")),
+        (entry.operation.get("parameters"), under(entry.at, "parameters")),
     )
     return [
-        (raw, child_of(at, index))
+        (raw, under(at, index))
         for listed, at in places
         if isinstance(listed, list)
         for index, raw in enumerate(listed)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Final
 
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.tools.media import is_json
-from dagflow.tools.refs import OperationRefusedError, child_of
+from dagflow.tools.refs import OperationRefusedError
 from dagflow.tools.schemas import SchemaCompiler, clean
 
 PLACES: Final = ("path", "query", "header", "cookie")
@@ -112,15 +113,15 @@ def _group() -> JsonObject:
 def _compile(compiler: SchemaCompiler, declared: JsonObject, at: str) -> tuple[Schema, JsonObject]:
     content = declared.get("content")
     if content is not None:
-        return _with_content(compiler, content, child_of(at, "content"))
+        return _with_content(compiler, content, under(at, "content"))
     place = str(declared["in"])
     style = declared.get("style", DEFAULT_STYLE[place])
     if style not in STYLES[place]:
         raise OperationRefusedError(f"style {style!r} is not defined in {place}", at)
     explode = declared.get("explode", style == "form")
     raw = declared.get("schema", True)
-    check_style(compiler, str(style), explode is True, raw, child_of(at, "schema"))
-    schema = _described(compiler.convert(raw, child_of(at, "schema")), declared)
+    check_style(compiler, str(style), explode is True, raw, under(at, "schema"))
+    schema = _described(compiler.convert(raw, under(at, "schema")), declared)
     wire: JsonObject = {"style": style, "explode": explode is True}
     if declared.get("allowReserved") is True:
         wire["allow_reserved"] = True
@@ -135,7 +136,7 @@ def _with_content(
     media_type, media = next(iter(content.items()))
     if not is_json(media_type) or not isinstance(media, dict):
         raise OperationRefusedError(f"a parameter as {media_type} is not supported", at)
-    schema = compiler.convert(media.get("schema", True), child_of(at, media_type, "schema"))
+    schema = compiler.convert(media.get("schema", True), under(at, media_type, "schema"))
     return schema, {"style": "json", "explode": False}
 
 

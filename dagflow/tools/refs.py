@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from urllib.parse import unquote
 
+from dagflow.core.pointers import keys_of
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 
@@ -47,8 +48,8 @@ class Resolver:
         if pointer in self.reached:
             return self.reached[pointer]
         value: JsonValue = self.root
-        for part in pointer.split("/")[1:]:
-            value = _child(value, part.replace("~1", "/").replace("~0", "~"), pointer)
+        for key in keys_of(pointer):
+            value = _child(value, key, pointer)
         self.reached[pointer] = value
         return value
 
@@ -66,12 +67,6 @@ def pointer_of(reference: str, at: str) -> str:
     if pointer and not pointer.startswith("/"):
         raise OperationRefusedError(f"$ref {reference!r} is not a JSON Pointer", at)
     return pointer
-
-
-def child_of(at: str, *keys: str | int) -> str:
-    """Return the JSON Pointer of a value below `at`."""
-    parts = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
-    return "/".join((at, *parts))
 
 
 def _child(value: JsonValue, key: str, pointer: str) -> JsonValue:

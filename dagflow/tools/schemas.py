@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+from dagflow.core.pointers import under
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.validators import is_linear
 from dagflow.tools.recursion import unwind
-from dagflow.tools.refs import OperationRefusedError, Resolver, child_of, pointer_of
+from dagflow.tools.refs import OperationRefusedError, Resolver, pointer_of
 
 Direction: TypeAlias = Literal["request", "response"]
 Dialect: TypeAlias = Literal["3.0", "3.1"]
@@ -119,9 +120,9 @@ class SchemaCompiler:
             if key in UNSUPPORTED:
                 raise OperationRefusedError(f"{key} is not supported in schemas", at)
             if key in NESTED:
-                found[key] = self._nested(key, value, child_of(at, key), depth + 1)
+                found[key] = self._nested(key, value, under(at, key), depth + 1)
             elif key in PLAIN:
-                found[key] = self._plain(key, value, child_of(at, key))
+                found[key] = self._plain(key, value, under(at, key))
         self._hide(found, schema, at)
         _bounds(found, schema)
         if self.dialect == "3.0" and schema.get("nullable") is True:
@@ -133,9 +134,9 @@ class SchemaCompiler:
         if shape == "schema":
             return self._convert(value, at, depth)
         if shape == "list" and isinstance(value, list):
-            return [self._convert(v, child_of(at, i), depth) for i, v in enumerate(value)]
+            return [self._convert(v, under(at, i), depth) for i, v in enumerate(value)]
         if shape == "map" and isinstance(value, dict):
-            return {k: self._convert(v, child_of(at, k), depth) for k, v in value.items()}
+            return {k: self._convert(v, under(at, k), depth) for k, v in value.items()}
         raise OperationRefusedError(f"{key} is a {shape} of schemas, not {value!r:.60}", at)
 
     def _plain(self, key: str, value: JsonValue, at: str) -> JsonValue:
@@ -162,11 +163,11 @@ class SchemaCompiler:
         names = set()
         properties = schema.get("properties")
         if isinstance(properties, dict):
-            names = {k for k, v in properties.items() if self._is_hidden(v, child_of(at, k))}
+            names = {k for k, v in properties.items() if self._is_hidden(v, under(at, k))}
         members = schema.get("allOf")
         if isinstance(members, list) and depth < MAX_PARENTS and ("required" in schema or depth):
             for index, member in enumerate(members):
-                target, place = self.resolver.follow(member, child_of(at, "allOf", index))
+                target, place = self.resolver.follow(member, under(at, "allOf", index))
                 if isinstance(target, dict):
                     names |= self._hidden(target, place, depth + 1)
         return frozenset(names)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject, JsonValue
-from dagflow.tools.refs import OperationRefusedError, Resolver, child_of
+from dagflow.tools.refs import OperationRefusedError, Resolver
 
 SCHEMES_AT: Final = "/components/securitySchemes"
 
@@ -35,7 +36,7 @@ def _schemes(resolver: Resolver, requirement: JsonValue) -> Iterator[JsonValue]:
     if not isinstance(requirement, dict):
         raise OperationRefusedError("a security requirement is an object")
     for name, scopes in requirement.items():
-        raw = resolver.lookup(child_of(SCHEMES_AT, name))
+        raw = resolver.lookup(under(SCHEMES_AT, name))
         scheme, at = resolver.follow(raw, SCHEMES_AT)
         if not isinstance(scheme, dict):
             raise OperationRefusedError(f"the security scheme {name!r} is not an object", at)

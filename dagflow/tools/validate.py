@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr.validators import Validator, compiled
 
@@ -56,7 +57,7 @@ def _whole(schema: Schema, definitions: JsonObject | None) -> Schema:
 
 
 def _describe(error: Any) -> str:
-    at = "".join(f"/{_escape(str(part))}" for part in error.instance_path) or "/"
+    at = under("", *error.instance_path) or "/"
     kind = error.kind.name
     if kind in {"oneOf", "anyOf"}:
         return _choice(at, error)
@@ -72,10 +73,6 @@ def _choice(at: str, error: Any) -> str:
         return f"{at} fits more than one of its alternatives"
     nearest = max(branches, key=lambda branch: len(branch.instance_path))
     return f"{at} fits none of its {len(branches)} alternatives (nearest: {_describe(nearest)})"
-
-
-def _escape(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")
 
 
 def _shown(error: Any) -> str:

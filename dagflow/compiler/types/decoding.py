@@ -11,9 +11,9 @@ from dagflow.core.decodable import (
     SCHEMA_LISTS,
     find,
     longest,
-    unescape,
     unsupported,
 )
+from dagflow.core.pointers import keys_of
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
 
@@ -51,7 +51,7 @@ def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
 
 def _refused(schema: Schema) -> Iterator[Trouble]:
     for pointer in unsupported(schema):
-        parts = [unescape(part) for part in pointer.split("/")[1:]]
+        parts = keys_of(pointer)
         yield Trouble(
             field=parts[1] if parts[0] == "properties" else "",
             message=f"`{parts[-1]}` can't be kept while a model writes",
