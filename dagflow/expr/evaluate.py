@@ -13,10 +13,11 @@ from dagflow.core.values import JsonObject, JsonValue, check_value, digest
 from dagflow.expr import blame
 from dagflow.expr.activation import Trie, is_clean, picked, trie_of
 from dagflow.expr.ast import Node, Path, chain_of, from_json, nesting
-from dagflow.expr.cost import Cost, Symbol, cost_of, exceeded, measured
+from dagflow.expr.cost import Cost, cost_of, exceeded
 from dagflow.expr.library import Program
 from dagflow.expr.program import FailedError, program_of, run_program
 from dagflow.expr.reads import paths_of
+from dagflow.expr.sizes import Symbol, measured
 
 _KEPT = 4096
 _MAX_NESTING = 128  # what the parser lets through is about half as deep

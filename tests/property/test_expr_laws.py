@@ -15,8 +15,8 @@ from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject, JsonValue
 from dagflow.expr import Checked, Problem, Scope, check, validate
 from dagflow.expr.activation import restrict as restricted
-from dagflow.expr.cost import Symbol, measured
 from dagflow.expr.evaluate import ExpressionError, _lookup, evaluate, evaluate_guard
+from dagflow.expr.sizes import Symbol, measured
 
 INT: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}

@@ -7,8 +7,9 @@ import pytest
 from dagflow.core.plan import Expression
 from dagflow.core.values import JsonObject
 from dagflow.expr import ast, syntax
-from dagflow.expr.cost import Poly, Symbol, cost_of, exceeded, measured
+from dagflow.expr.cost import cost_of, exceeded
 from dagflow.expr.evaluate import _lookup, evaluate
+from dagflow.expr.sizes import Poly, Symbol, measured
 
 TEXT = "w" * 50
 DATA: JsonObject = {
