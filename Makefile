@@ -34,7 +34,7 @@ test: $(STAMP) ## the whole suite with reduced counts
 
 test-slow: $(STAMP) ## the long counts of the same suite
 	scripts/system_packages.sh
-	DAGFLOW_FULL=1 $(PYTEST) $(ARGS)
+	DAGFLOW_FULL=1 $(PYTEST) -o faulthandler_timeout=1800 $(ARGS)
 
 demo: $(STAMP) ## run a real workflow on this machine, with its model step
 	scripts/demo.sh
