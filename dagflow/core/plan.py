@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from dagflow.core.errors import ErrorClass
 from dagflow.core.records import dataclass
 from dagflow.core.steps.kind import Effects
-from dagflow.core.values import JsonObject, JsonValue, Schema
+from dagflow.core.values import JsonObject, JsonValue, Schema, digest
 
 PLAN_VERSION = 1
 CLEANUP_SECONDS = 60.0
@@ -267,9 +267,9 @@ class Plan:
     def digest(self) -> str:
         """Return "sha256:…" of the rest of the plan; worked out when it is first asked for."""
         if not self._digest:
-            from dagflow.core.plan_json import digest_of
+            from dagflow.core.codec import given
 
-            object.__setattr__(self, "_digest", digest_of(self))
+            object.__setattr__(self, "_digest", digest(given(self)))
         return self._digest
 
 
