@@ -42,7 +42,7 @@ _NO_OPERATOR: Final = (0, "")
 _LOGIC: Final[Mapping[str, tuple[int, str]]] = {"||": (1, "_||_"), "&&": (2, "_&&_")}
 _UNARY: Final[Mapping[str, str]] = {"-": "-_", "!": "!_"}
 _BEHIND: Final = frozenset({".", ".?", "[", "[?"})
-_PLAIN_TEXT: Final = re.compile(r"""(["'])[^"'\\\n]*\1""")
+_PLAIN_TEXT: Final = re.compile(r"""(["'])[^"'\\\n\r]*\1""")
 _END: Final = Token("end", "", 0)
 
 
@@ -188,7 +188,7 @@ class _Reader:
 
     def _number(self, token: Token, start: int, sign: int = 1) -> Const:
         at = self._places.place(start)
-        if token.text.isdecimal() and len(token.text) <= 18:  # noqa: PLR2004  # fits 64 bits
+        if token.text.isascii() and token.text.isdecimal() and len(token.text) <= 18:  # noqa: PLR2004  # fits 64 bits
             return Const("int", sign * int(token.text), at)
         if re.fullmatch(r"\d{1,15}\.\d{1,15}", token.text, re.ASCII):
             return Const("double", sign * float(token.text), at)

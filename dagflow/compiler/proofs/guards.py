@@ -52,6 +52,7 @@ class Claim:
 
 Way: TypeAlias = tuple[Claim, ...]
 """Claims that together make a formula true."""
+_Known: TypeAlias = "dict[tuple[int, bool], list[Way] | None]"
 
 
 def ast_of(facts: StepFacts, name: str) -> Node | None:
@@ -168,7 +169,8 @@ def _values(way: Way, lookup: Lookup) -> dict[bytes, tuple[tuple[str, ...] | Non
 
 def _ways(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> list[Way] | None:
     """Return every way of giving the formulas these truth values, None when there are too many."""
-    return _all_of([_making(node, wanted, lookup) for node, wanted in nodes])
+    known: _Known = {}
+    return _all_of([_making(node, wanted, lookup, known) for node, wanted in nodes])
 
 
 def _all_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
@@ -188,20 +190,35 @@ def _any_of(parts: Sequence[list[Way] | None]) -> list[Way] | None:
     return ways if len(ways) <= MOST_WAYS else None
 
 
-def _making(node: Node, wanted: bool, lookup: Lookup) -> list[Way] | None:
-    """Return every way of giving a formula a truth value, None when there are too many."""
+def _making(node: Node, wanted: bool, lookup: Lookup, known: _Known) -> list[Way] | None:
+    """Return every way of giving a formula a truth value, None when there are too many.
+
+    Each is worked out once: a choice asks for both values of its test, on every level of a nest.
+    """
+    key = (id(node), wanted)
+    if key not in known:
+        known[key] = _made(node, wanted, lookup, known)
+    return known[key]
+
+
+def _made(node: Node, wanted: bool, lookup: Lookup, known: _Known) -> list[Way] | None:
     match node:
         case Const(kind="bool", value=value):
             return [()] if value is wanted else []
         case Call(function="!_", args=(inner,)):
-            return _making(inner, not wanted, lookup)
+            return _making(inner, not wanted, lookup, known)
         case Call(function="_&&_" | "_||_" as name, args=args):
-            parts = [_making(arg, wanted, lookup) for arg in args]
+            parts = [_making(arg, wanted, lookup, known) for arg in args]
             return _all_of(parts) if (name == "_&&_") is wanted else _any_of(parts)
         case Call(function="_?_:_", args=(test, yes, no)):
-            chosen = [_making(test, True, lookup), _making(yes, wanted, lookup)]
-            other = [_making(test, False, lookup), _making(no, wanted, lookup)]
-            return _any_of([_all_of(chosen), _all_of(other)])
+            branches = ((True, yes), (False, no))
+            return _any_of([
+                _all_of([
+                    _making(test, truth, lookup, known),
+                    _making(taken, wanted, lookup, known),
+                ])
+                for truth, taken in branches
+            ])  # fmt: skip
     return _atom(node, wanted, lookup)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dagflow.compiler.proofs import guards
 from dagflow.compiler.proofs.domains import Comparison, values
 from dagflow.core.values import JsonValue, Schema
-from dagflow.expr import ast
+from dagflow.expr import ast, syntax
 from tests.unit.compiler_graph.compiling import found, told
 
 INTEGER: Schema = {"type": "integer"}
@@ -297,6 +297,20 @@ def test_every_value_that_passes_the_tests_is_allowed_for(schema: Schema) -> Non
 def test_numbers_and_truth_are_not_the_same() -> None:
     assert not Comparison("==", 1).accepts(True)
     assert Comparison("==", 1).accepts(1.0)
+
+
+def test_a_nest_of_choices_is_looked_at_once_a_level() -> None:
+    text = "inputs.a"
+    for _ in range(20):
+        text = f"({text} ? inputs.b : inputs.c)"
+    asked = []
+
+    def lookup(path: tuple[str, ...]) -> Schema:
+        asked.append(path)
+        return {"type": "boolean"}
+
+    assert not guards.never([(syntax.parse(text), True)], lookup)
+    assert len(asked) < 2000
 
 
 def test_formula_with_too_many_ways_is_left_undecided() -> None:
