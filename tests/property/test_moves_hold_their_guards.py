@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from copy import deepcopy
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dagflow.core.plan import Constraint
-from dagflow.core.run import Event, Run, StepChanged, StepRecord
+from dagflow.core.run import Claim, Event, LoseLease, Run, StepChanged, StepRecord
 from dagflow.executor.decide import decide, step_view
+from dagflow.executor.machine.retry import lost_of
 from dagflow.expr import Checked, Scope, check
 from dagflow.expr.evaluate import evaluate
 from tests.property.driving import Driver, compiled
@@ -30,6 +32,15 @@ class WatchedDriver(Driver):
             if isinstance(change, StepChanged) and change.before != change.after:
                 self.check(change)
             self.run.apply(change)
+
+    def deliver(self, path: str, ending: str) -> None:
+        if ending not in {"lost", "released"}:
+            super().deliver(path, ending)
+            return
+        self.take(Claim(path=path, worker="w", until=self.now + timedelta(seconds=30)))
+        token = self.run.steps[path].token
+        self.take(LoseLease(path=path, token=token, released=ending == "released"))
+        self.pass_time()
 
     def check(self, change: StepChanged) -> None:
         (listed,) = [
@@ -50,6 +61,7 @@ class WatchedDriver(Driver):
             "steps": views,
             "inputs": self.run.inputs,
             "attempt": record.attempt,
+            "lost": lost_of(record),
             "now": change.at.timestamp(),
             "due": due.timestamp() if due else 0.0,
             "error": {},
@@ -81,8 +93,12 @@ def test_every_move_holds_its_guard(flow: Flow, data: st.DataObject) -> None:
     assert plan is not None
     driver = WatchedDriver(plan, {"n": flow.n})
 
+    turns = 0
     while ready := sorted(driver.ready()):
-        ending = data.draw(st.sampled_from(["ok", "ok", "timeout", "network", "user"]))
+        turns += 1
+        taken_back = ["lost", "released"] if turns < 20 else []  # or a run might have no end
+        endings = ["ok", "ok", "timeout", "network", "user", *taken_back]
+        ending = data.draw(st.sampled_from(endings))
         driver.deliver(data.draw(st.sampled_from(ready)), ending)
 
     assert driver.run.state.is_final

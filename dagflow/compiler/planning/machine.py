@@ -229,8 +229,10 @@ def _from_running(nature: _Nature) -> Iterator[tuple[str, str, str]]:
         yield "running", "succeeded", ALWAYS
     if nature.retry.attempts > 1:
         yield "running", "waiting(backoff)", _retried(nature.retry)
-    if not nature.in_engine or nature.retry.attempts > 1:
-        yield "running", "ready", _again(nature)
+    if not nature.in_engine:
+        yield "running", "ready", ALWAYS  # a worker may give back what it has not begun
+    elif nature.retry.attempts > 1:
+        yield "running", "ready", _retried(nature.retry)
     for reason in nature.waits_for:
         yield "running", f"waiting({reason})", ALWAYS
 
@@ -257,13 +259,14 @@ def _from_waiting(nature: _Nature, here: str) -> Iterator[tuple[str, str, str]]:
     if nature.times_out:
         yield here, "timed_out", TIME_IS_UP
     if here == "waiting(child)":
-        yield here, "ready", _again(nature)
+        again = [_retried(nature.retry)] if nature.retry.attempts > 1 else []
+        yield here, "ready", either((LEASE_LOST, *again))
         if nature.retry.attempts > 1:
             yield here, "waiting(backoff)", _retried(nature.retry)
 
 
 def _failing(nature: _Nature, here: str) -> str:
-    if here == "waiting(approval)":
+    if here == "waiting(approval)" and not nature.recovers:  # a handler's own value may fail
         expires = getattr(nature.facts.step.body, "expires", None) is not None
         return one_of("error.class", ["rejected", *(["expired"] if expires else [])])
     return OTHERWISE
@@ -273,19 +276,14 @@ def _from_unknown(nature: _Nature) -> Iterator[tuple[str, str, str]]:
     here = "waiting(unknown_outcome)"
     yield "running", here, one_of("error.class", ["lost", "timeout", "network"])
     yield here, "succeeded", ALWAYS
-    yield here, "failed", 'error.class == "conflict"'
+    yield here, "failed", OTHERWISE if nature.recovers else 'error.class == "conflict"'
     yield here, "cancelled", ALWAYS
     if nature.times_out:
         yield here, "timed_out", TIME_IS_UP
 
 
-def _again(nature: _Nature) -> str:
-    """Return the condition of another attempt at once: a lost lease, or a retry without delay."""
-    return either((LEASE_LOST, *([_retried(nature.retry)] if nature.retry.attempts > 1 else [])))
-
-
 def _retried(retry: RetryPolicy) -> str:
-    return joined((one_of("error.class", list(retry.on)), f"attempt < {retry.attempts}"))
+    return joined((one_of("error.class", list(retry.on)), f"attempt - lost < {retry.attempts}"))
 
 
 def _impossible(nature: _Nature) -> Iterator[Removal]:
