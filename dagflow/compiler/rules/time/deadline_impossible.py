@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.defaults import seconds
-from dagflow.compiler.model import StepFacts
+from dagflow.compiler.defaults import cleanup_of, seconds
+from dagflow.compiler.graph.build import Graphs
+from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.planning.musts import fastest
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.types.words import duration
@@ -18,8 +19,8 @@ from dagflow.core.steps.wait import Wait
 def deadline_impossible(checks: Checks) -> Iterator[Violation]:
     """Even the fastest run that succeeds takes longer than its deadline.
 
-    The waits of a fixed length that every run makes are longer, by themselves, than a run or a
-    step may take.
+    The waits of a fixed length that every run makes are longer, by themselves, than a run, a
+    step or the clean-up (`cleanup.deadline`, a minute unless said) may take.
 
     Bad:
 
@@ -45,11 +46,28 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
     for facts in checks.model.steps():
         yield from _step(facts)
     limit = seconds(deadline)
+    yield from _clean_up(checks.model, checks.pruned.graphs)
     best = fastest(checks.pruned.graphs, on_the_clock=True)
     if deadline is None or limit is None or best <= limit:
         return
     message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
     yield Violation(span=deadline.span, message=message)
+
+
+def _clean_up(model: Model, graphs: Graphs) -> Iterator[Violation]:
+    """Compare the waits in `finally` with the time that cleaning up may take."""
+    limit, best = cleanup_of(model.workflow), fastest(graphs, "finally")
+    if best <= limit:
+        return
+    cleanup = model.workflow.cleanup
+    bound = cleanup.deadline if cleanup is not None else None
+    first = model.blocks["finally"].steps[0].step.name
+    message = f"`finally` takes at least {duration(best)}, and cleaning up may take"
+    yield Violation(
+        span=first.span if bound is None else bound.span,
+        message=f"{message} {duration(limit)}",
+        help="" if bound is not None else "raise it: `cleanup: {deadline: …}`",
+    )
 
 
 def _step(facts: StepFacts) -> Iterator[Violation]:
