@@ -38,7 +38,7 @@ def test_a_run_that_is_finishing_can_not_be_cancelled_and_says_so(shell: Shell) 
 
 
 def test_a_second_ctrl_c_leaves_a_run_that_is_finishing(shell: Shell) -> None:
-    with shell.start("run", shell.write("w.yaml", FLOW.replace("2s", "1h"))) as run:
+    with shell.start("run", shell.write("w.yaml", FLOW.replace("2s", "50s"))) as run:
         read_to(run, "clean: waiting(timer)")
         run.send_signal(signal.SIGINT)
         read_to(run, "once more")
