@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, Protocol, cast
 
@@ -33,6 +34,14 @@ class Family(Protocol):
 
     def run(self, run_id: str) -> Run:
         """Return a run."""
+        ...
+
+    def fresh(self, run_id: str) -> Run:
+        """Return a run as it is in the database."""
+        ...
+
+    def apart(self, run_id: str) -> AbstractContextManager[None]:
+        """Make what is wrong with a run the matter of no other."""
         ...
 
     def plan_of(self, run_id: str) -> Plan:
@@ -64,26 +73,58 @@ def awaited(plan: Plan, run: Run) -> Iterator[str]:
             yield child_run_id(run.id, str(record.data["key"]))
 
 
+def addressee(engine: Family, message: Message) -> str:
+    """Return the run that a message between parent and child is for."""
+    if message.key.kind == "child_ended":
+        return engine.store.get_run(message.key.run_id).parent
+    return child_run_id(message.key.run_id, message.key.path)
+
+
 def perform(engine: Family, message: Message) -> None:
-    """Do what an outbox message asks for. Where the database fails, recovery does it later."""
+    """Do what an outbox message asks for. Where the database fails, recovery does it later.
+
+    What is wrong with the run that it comes from, or with the one that it is for, is theirs alone.
+    """
     act = _ACTS.get(message.key.kind)
     if act is None:
         return
     try:
-        act(engine, message)
+        with engine.apart(message.key.run_id):
+            act(engine, message)
     except UnavailableError as error:
         _log.warning("message_left run_id=%s kind=%s", message.key.run_id, message.key.kind,
                      exc_info=error)  # fmt: skip
 
 
 def _start(engine: Family, message: Message) -> None:
-    parent, key = engine.run(message.key.run_id), message.key.path
+    parent, child = engine.run(message.key.run_id), addressee(engine, message)
     path = str(message.body["path"])
     plan = step_of(engine.plan_of(parent.id), path).child
     if plan is None:
         raise BugError(f"the plan of run {parent.id} holds no child plan for step {path!r}")
-    header = Header(
-        id=child_run_id(parent.id, key),
+    engine.reach("before-child")
+    with engine.apart(child):
+        _begin(engine, message, plan, _header(parent, plan, message, engine.clock.now()))
+    engine.reach("after-child")
+    hold = MessageKey(parent.id, "hold_child", message.key.path)
+    if engine.store.is_open(hold):  # the parent was paused while there was nothing to hold
+        _hold(engine, Message(key=hold, body={}))
+
+
+def _begin(engine: Family, message: Message, plan: Plan, header: Header) -> None:
+    at = message.body["deadline_at"]
+    deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
+    budget = cast("JsonObject | None", message.body.get("budget"))
+    try:
+        engine.start(plan, header, budget=budget, deadline_at=deadline, answers=message.key)
+    except ConflictError:  # another process was first, or its parent was stopped meanwhile
+        engine.store.settle((message.key,))
+
+
+def _header(parent: Run, plan: Plan, message: Message, now: datetime) -> Header:
+    path = str(message.body["path"])
+    return Header(
+        id=child_run_id(parent.id, message.key.path),
         plan=plan.digest,
         workflow=plan.name,
         workflow_version=plan.version,
@@ -91,60 +132,60 @@ def _start(engine: Family, message: Message) -> None:
         root=parent.root or parent.id,
         parent=parent.id,
         parent_path=path,
-        parent_key=key,
+        parent_key=message.key.path,
         prefix=f"{parent.prefix}/{path}" if parent.prefix else path,
-        created_at=engine.clock.now(),
+        created_at=now,
     )
-    engine.reach("before-child")
-    try:
-        at = message.body["deadline_at"]
-        deadline = datetime.fromisoformat(at) if isinstance(at, str) else None
-        budget = cast("JsonObject | None", message.body.get("budget"))
-        engine.start(plan, header, budget=budget, deadline_at=deadline, answers=message.key)
-        if parent.paused:
-            engine.handle(header.id, Pause())
-    except ConflictError:  # another process was first, or its parent was stopped meanwhile
-        engine.store.settle((message.key,))
-    engine.reach("after-child")
 
 
 def _stop(engine: Family, message: Message) -> None:
     """Cancel a child run; one that is over stays as it is, one that never began never will."""
-    parent = message.key.run_id
-    cancel = Cancel(by=f"run {parent}", reason="parent")
-    try:
-        engine.handle(child_run_id(parent, message.key.path), cancel, settled=(message.key,))
-    except NotFoundError:
-        engine.store.settle((message.key,))
+    cancel = Cancel(by=f"run {message.key.run_id}", reason="parent")
+    _pass_on(engine, message, cancel)
+
+
+def _hold(engine: Family, message: Message) -> None:
+    """Let a child run stand still as long as its parent does; one that is finishing goes on.
+
+    The parent is looked at again afterwards: another process may have paused it or let it go on
+    meanwhile, and may have come to the child before this one did.
+    """
+    held: bool | None = None
+    while held is not (paused := engine.fresh(message.key.run_id).paused):
+        held = paused
+        _pass_on(engine, message, Pause() if held else Resume())
 
 
 def _tell(engine: Family, message: Message) -> None:
     """Tell a parent that its child is over."""
-    stored = engine.store.load(message.key.run_id)
+    header = engine.store.load(message.key.run_id).header
     child = engine.run(message.key.run_id)
     engine.reach("before-child-ended")
     event = ChildEnded(
-        path=stored.header.parent_path,
+        path=header.parent_path,
         state=child.state,
         outputs=child.outputs,
         error=child.error,
-        key=stored.header.parent_key,
+        key=header.parent_key,
         used=child.used,
     )
-    try:
-        engine.handle(stored.header.parent, event, settled=(message.key,))
-    except NotFoundError:
-        engine.store.settle((message.key,))
+    _pass_on(engine, message, event)
 
 
-def _hold(engine: Family, message: Message) -> None:
-    """Let a child run stand still as long as its parent does; one that is finishing goes on."""
-    parent = engine.run(message.key.run_id)
-    event = Pause() if parent.paused else Resume()
-    try:
-        engine.handle(child_run_id(parent.id, message.key.path), event, settled=(message.key,))
-    except NotFoundError:
-        engine.store.settle((message.key,))
+def _pass_on(engine: Family, message: Message, event: Event) -> None:
+    """Hand an event to the run that a message is for, and settle the message with it.
+
+    It stays where that run is still to be started: who starts it looks for it.
+    """
+    run_id = addressee(engine, message)
+    start = MessageKey(message.key.run_id, "start_child", message.key.path)
+    is_to_come = engine.store.is_open(start)
+    with engine.apart(run_id):
+        try:
+            engine.handle(run_id, event, settled=(message.key,))
+        except NotFoundError:
+            if not is_to_come:
+                engine.store.settle((message.key,))
 
 
 _ACTS: Final[dict[MessageKind, Callable[[Family, Message], None]]] = {
@@ -153,3 +194,5 @@ _ACTS: Final[dict[MessageKind, Callable[[Family, Message], None]]] = {
     "hold_child": _hold,
     "child_ended": _tell,
 }
+FAMILY: Final = tuple(_ACTS)
+"""The kinds of messages between parents and children."""

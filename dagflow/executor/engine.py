@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
 from dagflow.executor.attempts import attempt_of
+from dagflow.executor.broken import Broken
 from dagflow.executor.children import awaited, perform
 from dagflow.executor.decide import decide, next_wake
 from dagflow.executor.dispatch.base import Dispatcher
@@ -42,7 +44,7 @@ from dagflow.executor.live.process import ProcessBus
 from dagflow.executor.steps.base import Attempt
 from dagflow.executor.waiters import Waiters
 from dagflow.store.base import RunStore
-from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+from dagflow.store.rows import Batch, Header, IdempotencyKey, Message, MessageKey
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +97,9 @@ class Engine:
         self._held: dict[str, Held] = {}
         self._plans: dict[str, Plan] = {}
         self._waiters = Waiters()
+        self._broken = Broken()
+        self._asked: deque[Message] = deque()
+        self._is_performing = False
         self._aftermath = Aftermath(dispatcher, self.live, reach)
 
     def submit(
@@ -156,6 +161,7 @@ class Engine:
                 held.run.version = 1
                 self._held[run_id] = held
                 self._stored(held, turn, batch, seq=len(turn.changes))
+                self._perform_all()
             return run_id
 
     def handle(
@@ -175,13 +181,16 @@ class Engine:
                 held = self._hold(run_id)
                 version = held.run.version
                 try:
-                    return self._handle(held, events, claimant, settled)
+                    handled = self._handle(held, events, claimant, settled)
+                    break
                 except VersionConflictError:
                     self._held.pop(run_id, None)
                     self._catch_up(self._hold(run_id), version)
                 except BaseException:
                     self._held.pop(run_id, None)  # it is ahead of what is stored
                     raise
+            self._perform_all()
+            return handled
 
     def claim(self, run_id: str, paths: Sequence[str], claimant: Claimant) -> Handled:
         """Claim steps that were rung for; those that are not ready any more are passed over."""
@@ -189,9 +198,17 @@ class Engine:
         return self.handle(run_id, *events)
 
     def run(self, run_id: str) -> Run:
-        """Return a run as it is now, to read only. Raises `NotFoundError`."""
+        """Return a run as it was when last looked at, to read only. Raises `NotFoundError`."""
         with self._lock:
             return self._hold(run_id).run
+
+    def fresh(self, run_id: str) -> Run:
+        """Return a run as it is in the database, to read only. Raises `NotFoundError`."""
+        with self._lock:
+            held = self._hold(run_id)
+            if self.store.versions([run_id])[run_id] != held.run.version:
+                self._follow(held)
+            return held.run
 
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
@@ -207,26 +224,42 @@ class Engine:
     async def wait(self, run_id: str) -> Run:
         """Return the run when it is over. A worker of this process must be at work on it.
 
-        Raises what `abandon` was given when the run can't go on.
+        Raises `trouble_of` the run when it can't go on.
         """
         with self._lock:
             run = self._hold(run_id).run
             if run.state.is_final:
                 return run
+            if (trouble := self.trouble_of(run_id)) is not None:
+                raise trouble
             future = self._waiters.add(run_id)
         return await future
 
     def abandon(self, run_id: str, error: Exception) -> None:
-        """Make everyone who waits for the run fail: it can't go on, for a reason of our own."""
+        """Leave a run alone that can't go on, for a reason of our own, and stop its attempts.
+
+        Everyone fails who waits for it, or for a run that waits for it. It is taken up again
+        when another process has taken it further, or when it is resumed.
+        """
         with self._lock:
             self._held.pop(run_id, None)
-            self._waiters.fail(run_id, error)
+            self._broken.add(run_id, error)
+            self.dispatcher.abandon(run_id)
+            for one in (run_id, *self._waiting_for(run_id)):
+                self._waiters.fail(one, error)
+
+    def trouble_of(self, run_id: str) -> Exception | None:
+        """Return why a run that was taken up can't go on, or a child run that it waits for."""
+        with self._lock:
+            found, held = self._broken.error_of(run_id), self._held.get(run_id)
+            children = awaited(held.plan, held.run) if held is not None else ()
+            return found or next(filter(None, map(self.trouble_of, children)), None)
 
     @contextmanager
-    def apart(self, run_id: str, broken: dict[str, Exception] | None = None) -> Iterator[None]:
+    def apart(self, run_id: str) -> Iterator[None]:
         """Make what is wrong with one run the matter of who waits for it, and of no other run.
 
-        Its error is added to `broken`. That the database can't be used is everybody's matter.
+        The run is abandoned. That the database can't be used is everybody's matter.
         """
         try:
             yield
@@ -235,8 +268,6 @@ class Engine:
         except Exception as error:  # noqa: BLE001  # the edge: one run's bug is not the others'
             _log.error("run_broken run_id=%s", run_id, exc_info=error)
             self.abandon(run_id, error)
-            if broken is not None:
-                broken[run_id] = error
 
     def refresh(self) -> tuple[str, ...]:
         """Catch up with what other processes stored, and return the runs that they changed.
@@ -244,14 +275,16 @@ class Engine:
         Child runs that they started for runs held here are held here, too.
         """
         with self._lock:
-            stored = self.store.versions(list(self._held)) if self._held else {}
-            held = [self._held[run_id] for run_id in stored]
+            looked_at = [*self._held, *self._broken]
+            stored = self.store.versions(looked_at) if looked_at else {}
+            held = [self._held[run_id] for run_id in stored if run_id in self._held]
             changed = [one for one in held if stored[one.run.id] > one.run.version]
             for one in changed:
                 with self.apart(one.run.id):
-                    version = one.run.version
-                    catch_up(one, self.store)
-                    self._catch_up(one, version)
+                    self._follow(one)
+            for run_id in self._broken.moved(stored):
+                with self.apart(run_id):
+                    self.resume(run_id)
             for one in list(self._held.values()):
                 with self.apart(one.run.id):
                     self._adopt(one)
@@ -264,10 +297,15 @@ class Engine:
             self.store.mark_sent(tuple(rung), self.clock.now())
             self._aftermath.rung -= rung
 
+    def is_broken(self, run_id: str) -> bool:
+        """Tell whether a run was abandoned here and is left alone."""
+        return run_id in self._broken
+
     def resume(self, run_id: str) -> None:
         """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
         with self._lock:
             held = self._hold(run_id)
+            self._broken.forget(run_id)
             self._aftermath.resume(held)
             if held.run.state.is_final:
                 self._over(held)
@@ -310,13 +348,35 @@ class Engine:
         turn.commands.extend(decision.commands)
 
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
-        """Do what a stored batch asks for."""
+        """Do what a stored batch asks for; its messages are left to the outermost call."""
         self.reach("after-append")
+        self._broken.forget(held.run.id)
         self._aftermath.of_turn(held, turn, batch, seq)
         if held.run.state.is_final:
             self._over(held)
-        for message in batch.messages:
-            perform(self, message)
+        self._asked.extend(batch.messages)
+
+    def _perform_all(self) -> None:
+        """Do what stored messages ask for, and what comes of that.
+
+        One after the other and not one inside the other: a long line of child runs may end in
+        one moment.
+        """
+        if self._is_performing:
+            return
+        self._is_performing = True
+        try:
+            while self._asked:
+                perform(self, self._asked.popleft())
+        finally:
+            self._asked.clear()
+            self._is_performing = False
+
+    def _follow(self, held: Held) -> None:
+        """Catch up with what others stored, and do what follows from it."""
+        version = held.run.version
+        catch_up(held, self.store)
+        self._catch_up(held, version)
 
     def _catch_up(self, held: Held, version: int) -> None:
         """Do what follows from batches that others stored after `version`."""
@@ -326,9 +386,18 @@ class Engine:
 
     def _adopt(self, held: Held) -> None:
         """Take up the child runs that a run waits for."""
-        missing = [run for run in awaited(held.plan, held.run) if run not in self._held]
+        known = {*self._held, *self._broken}
+        missing = [run for run in awaited(held.plan, held.run) if run not in known]
         for child in self.store.versions(missing) if missing else ():
-            self.resume(child)
+            with self.apart(child):
+                self.resume(child)
+
+    def _waiting_for(self, child: str) -> Iterator[str]:
+        """Yield the runs held here that wait for a child run, and those that wait for them."""
+        for held in tuple(self._held.values()):
+            if child in awaited(held.plan, held.run):
+                yield held.run.id
+                yield from self._waiting_for(held.run.id)
 
     def _over(self, held: Held) -> None:
         """Tell who waits for a run that it is over, and hold it no longer."""

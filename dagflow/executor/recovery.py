@@ -8,13 +8,13 @@ several at once: each act is decided on the run as it is then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from dagflow.core.run import LoseLease
-from dagflow.executor.children import awaited, perform
+from dagflow.executor.children import FAMILY, addressee, perform
 from dagflow.executor.engine import Engine
 from dagflow.executor.leases import is_lost
 from dagflow.store.rows import Lease, StepRow
@@ -27,6 +27,8 @@ Step: TypeAlias = tuple[str, str]
 UNCLAIMED: Final = timedelta(seconds=15)
 UNSENT: Final = timedelta(seconds=5)
 OVERDUE: Final = timedelta(seconds=5)
+_PART: Final = 1000
+"""Runs named in one query: a database takes only so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +49,73 @@ def recover(engine: Engine, run_id: str | None = None) -> Recovered:
 
     Raises `NotFoundError` for an unknown run.
     """
-    runs = engine.store.unfinished() if run_id is None else _family(engine, run_id)
+    engine.reach("in-recovery")
+    if run_id is None:
+        _perform_open(engine)
+        runs = engine.store.unfinished()
+    else:
+        runs = _family(engine, run_id)
+        _perform_open(engine, runs)
     lost: list[Step] = []
-    broken: dict[str, Exception] = {}
-    for one in reversed(runs):  # children first: a parent is broken where its child is
+    for one in reversed(runs):  # children first: what they come to is news for their parents
         engine.reach("in-recovery")
-        with engine.apart(one, broken):
-            lost += _take_up(engine, one)
-            _check_children(engine, one, broken)
+        with engine.apart(one):
+            lost += _take_back(engine, engine.store.leases(run_id=one))
+            engine.resume(one)
+    troubles = ((one, engine.trouble_of(one)) for one in runs)
+    broken = {one: error for one, error in troubles if error is not None}
     return Recovered(tuple(runs), tuple(lost), broken)
 
 
-def _check_children(engine: Engine, run_id: str, broken: Mapping[str, Exception]) -> None:
-    """Raise the error of a broken child run that a run waits for."""
-    for child in awaited(engine.plan_of(run_id), engine.run(run_id)):
-        if child in broken:
-            raise broken[child]
-
-
 def sweep(engine: Engine, *, everything: bool) -> None:
-    """Do what workers that are gone have left undone.
+    """Do what workers that are gone have left undone, for all runs that are not broken.
 
     For the runs that this process has taken up, or for everything in the database: then also
     messages that nobody handled for `UNSENT`, steps that nobody claimed for `UNCLAIMED` and
     timers that are `OVERDUE` are taken up.
     """
-    if not everything:
-        for run_id in engine.held():
-            with engine.apart(run_id):
-                _take_back_all(engine, run_id)
-        return
-    for lease in engine.store.leases():
-        with engine.apart(lease.run_id):
-            _take_back(engine, (lease,))
     now = engine.clock.now()
-    unsent = engine.store.outbox(before=now - UNSENT)
-    for message in unsent:
-        with engine.apart(message.key.run_id):
-            perform(engine, message)
-    unrung = [message.key.run_id for message in unsent if message.key.kind == "dispatch"]
+    if everything:
+        _sweep_leases(engine, engine.store.leases())
+        _perform_open(engine, before=now - UNSENT)
+        _ring_again(engine, now)
+    else:
+        held = set(engine.held())
+        _sweep_leases(engine, [one for one in engine.store.leases() if one.run_id in held])
+        _perform_open(engine, sorted(held))
+
+
+def _sweep_leases(engine: Engine, leases: Sequence[Lease]) -> None:
+    for lease in leases:
+        if not engine.is_broken(lease.run_id):
+            with engine.apart(lease.run_id):
+                _take_back(engine, (lease,))
+
+
+def _ring_again(engine: Engine, now: datetime) -> None:
+    """Take up the runs that have waited too long for a bell or for their timer."""
+    unsent = engine.store.outbox(kinds=("dispatch",), before=now - UNSENT)
     waiting = [row.run_id for row in engine.store.ready() if _since(row, now) > UNCLAIMED]
     late = engine.store.due(now - OVERDUE)
-    for run_id in dict.fromkeys([*unrung, *waiting, *late]):
-        with engine.apart(run_id):
-            engine.resume(run_id)
+    for run_id in dict.fromkeys([*(bell.key.run_id for bell in unsent), *waiting, *late]):
+        if not engine.is_broken(run_id):
+            with engine.apart(run_id):
+                engine.resume(run_id)
+
+
+def _perform_open(
+    engine: Engine, runs: Sequence[str] | None = None, *, before: datetime | None = None
+) -> None:
+    """Do what messages between these runs, or all, and their parents and children ask for.
+
+    Also of a parent that is over: that may have been stored just before its process died.
+    """
+    parts = [None] if runs is None else [runs[n : n + _PART] for n in range(0, len(runs), _PART)]
+    for part in parts:
+        for message in engine.store.outbox(around=part, kinds=FAMILY, before=before):
+            between = (message.key.run_id, addressee(engine, message))
+            if not any(map(engine.is_broken, between)):
+                perform(engine, message)
 
 
 def _since(row: StepRow, now: datetime) -> timedelta:
@@ -106,23 +131,7 @@ def _family(engine: Engine, run_id: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _take_up(engine: Engine, run_id: str) -> tuple[Step, ...]:
-    lost = _take_back_all(engine, run_id)
-    engine.resume(run_id)
-    return lost
-
-
-def _take_back_all(engine: Engine, run_id: str) -> tuple[Step, ...]:
-    """Take back a run's lost leases, and handle its messages and those of its children to it."""
-    lost = _take_back(engine, engine.store.leases(run_id=run_id))
-    children = [child.id for child in engine.store.children(run_id)]
-    for sender in (run_id, *children):
-        for message in engine.store.outbox(run_id=sender):
-            perform(engine, message)
-    return lost
-
-
-def _take_back(engine: Engine, leases: tuple[Lease, ...]) -> tuple[Step, ...]:
+def _take_back(engine: Engine, leases: Sequence[Lease]) -> tuple[Step, ...]:
     now = engine.clock.now()
     lost = [lease for lease in leases if is_lost(lease, now)]
     for lease in lost:

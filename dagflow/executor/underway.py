@@ -32,6 +32,12 @@ class Underway:
             if (attempt.run_id, attempt.path) == (run_id, path) and attempt.token <= token:
                 task.cancel()
 
+    def stop_run(self, run_id: str) -> None:
+        """Cancel every attempt of a run."""
+        for task, attempt in list(self._attempts.items()):
+            if attempt.run_id == run_id:
+                task.cancel()
+
     def stop_all(self) -> list[asyncio.Task[None]]:
         """Cancel everything, and return what is still to end."""
         for task in self._attempts:

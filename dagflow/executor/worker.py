@@ -149,6 +149,8 @@ class Worker:
         self._turn_is_due = False
         for run_id, path, token in self._doorbell.take_stops():
             self._underway.stop(run_id, path, token)
+        for run_id in self._doorbell.take_abandoned():
+            self._underway.stop_run(run_id)
         for run_id in self._doorbell.timers.due(self._engine.clock.now()):
             self._note(run_id, Tick())
         self._report_all()

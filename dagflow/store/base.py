@@ -20,6 +20,7 @@ from dagflow.store.rows import (
     Lease,
     Message,
     MessageKey,
+    MessageKind,
     Registered,
     RunPage,
     RunQuery,
@@ -135,7 +136,7 @@ class QueryStore(Protocol):
         """Return the rows of the run's steps, by path."""
         ...
 
-    def due(self, now: datetime, *, limit: int = 100) -> tuple[str, ...]:
+    def due(self, now: datetime) -> tuple[str, ...]:
         """Return runs whose `wake_at` has come, the longest overdue first."""
         ...
 
@@ -143,7 +144,7 @@ class QueryStore(Protocol):
         """Return the earliest `wake_at` of all runs."""
         ...
 
-    def ready(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[StepRow, ...]:
+    def ready(self, *, run_id: str | None = None) -> tuple[StepRow, ...]:
         """Return steps that may be claimed, the longest ready first."""
         ...
 
@@ -168,9 +169,21 @@ class QueryStore(Protocol):
         ...
 
     def outbox(
-        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+        self,
+        *,
+        around: Sequence[str] | None = None,
+        kinds: Sequence[MessageKind] = (),
+        before: datetime | None = None,
     ) -> tuple[Message, ...]:
-        """Return messages that are neither sent nor settled, and put in `before`, oldest first."""
+        """Return messages that are neither sent nor settled, oldest first.
+
+        Of those, only what these runs, their parents and their child runs have put in, where
+        `around` names any; of these kinds, where there are any; and put in `before`.
+        """
+        ...
+
+    def is_open(self, key: MessageKey) -> bool:
+        """Tell whether a message is in the outbox and not sent."""
         ...
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:

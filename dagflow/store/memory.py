@@ -46,6 +46,7 @@ from dagflow.store.rows import (
     Lease,
     Message,
     MessageKey,
+    MessageKind,
     Registered,
     RunPage,
     RunQuery,
@@ -268,12 +269,12 @@ class MemoryRunStore(MemoryPlans):
         rows = self._sorted(self._steps.values(), "path")
         return tuple(to_step(row) for row in rows if row["run_id"] == run_id)
 
-    def due(self, now: datetime, *, limit: int = 100) -> tuple[str, ...]:
+    def due(self, now: datetime) -> tuple[str, ...]:
         """Return runs to wake; see `QueryStore`."""
         until = micros(now) or 0
         rows = [r for r in self._runs.values() if r["wake_at"] is not None]
         late = [r for r in rows if r["wake_at"] <= until]
-        return tuple(row["id"] for row in self._sorted(late, "wake_at", "id")[:limit])
+        return tuple(row["id"] for row in self._sorted(late, "wake_at", "id"))
 
     def next_wake(self) -> datetime | None:
         """Return the earliest wake; see `QueryStore`."""
@@ -281,10 +282,10 @@ class MemoryRunStore(MemoryPlans):
             times = [r["wake_at"] for r in self._runs.values() if r["wake_at"] is not None]
         return instant(min(times, default=None))
 
-    def ready(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[StepRow, ...]:
+    def ready(self, *, run_id: str | None = None) -> tuple[StepRow, ...]:
         """Return steps to claim; see `QueryStore`."""
         rows = self._of(self._steps.values(), run_id, lambda row: row["state"] == "ready")
-        return tuple(map(to_step, self._sorted(rows, "ready_at", "run_id", "path")[:limit]))
+        return tuple(map(to_step, self._sorted(rows, "ready_at", "run_id", "path")))
 
     def leases(self, *, run_id: str | None = None) -> tuple[Lease, ...]:
         """Return leases; see `QueryStore`."""
@@ -315,17 +316,40 @@ class MemoryRunStore(MemoryPlans):
         return to_approval(self._approvals[approval_id])
 
     def outbox(
-        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+        self,
+        *,
+        around: Sequence[str] | None = None,
+        kinds: Sequence[MessageKind] = (),
+        before: datetime | None = None,
     ) -> tuple[Message, ...]:
         """Return open messages; see `QueryStore`."""
         until = inf if before is None else micros(before) or 0
+        senders = self._runs if around is None else self._families(frozenset(around))
         rows = self._of(
             self._outbox.values(),
-            run_id,
-            lambda row: row["sent_at"] is None and row["created_at"] <= until,
+            None,
+            lambda row: (
+                row["sent_at"] is None
+                and row["created_at"] <= until
+                and row["run_id"] in senders
+                and (not kinds or row["kind"] in kinds)
+            ),
         )
-        rows = self._sorted(rows, "created_at", "run_id", "kind", "path")
-        return tuple(map(to_message, rows[:limit]))
+        return tuple(map(to_message, self._sorted(rows, "created_at", "run_id", "kind", "path")))
+
+    def is_open(self, key: MessageKey) -> bool:
+        """Tell whether a message is open; see `QueryStore`."""
+        with self._lock:
+            return key in self._outbox and self._outbox[key]["sent_at"] is None
+
+    def _families(self, run_ids: frozenset[str]) -> set[str]:
+        with self._lock:
+            parents = {row["parent"] for row in self._runs.values() if row["id"] in run_ids}
+            return {
+                row["id"]
+                for row in self._runs.values()
+                if row["id"] in run_ids or row["parent"] in run_ids or row["id"] in parents
+            }
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:
         """Note that messages were handed over; see `QueryStore`."""

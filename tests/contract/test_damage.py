@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dagflow.core.clock import FakeClock
-from dagflow.core.errors import DamagedError
-from dagflow.core.run import RunState
+from dagflow.core.errors import DamagedError, IllegalMoveError
+from dagflow.core.plan import Plan
+from dagflow.core.run import Cancel, RunState
 from dagflow.executor.recovery import UNCLAIMED, recover
 from dagflow.store.base import RunStore
 from dagflow.store.rows import StoredRun
-from tests.contract.engines import Bench
+from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import child, plan, step
 from tests.contract.test_families import INNER, named
 
@@ -71,6 +73,80 @@ async def test_a_child_that_can_not_be_read_fails_the_wait_for_its_parent(
     async with bench.worker(named):
         with pytest.raises(DamagedError, match=row.id):
             await bench.finish("r1")
+
+
+async def test_a_child_that_can_not_be_read_leaves_its_siblings_to_be_stopped(
+    store: RunStore,
+) -> None:
+    Bench(store).start(plan(child("one", "", INNER), child("two", "", INNER)))
+    first, second = store.children("r1")
+
+    bench = Bench(Damaged(store, first.id))
+    handled = bench.engine.handle("r1", Cancel(by="me"))
+
+    assert handled.refused == ()
+    assert store.get_run("r1").state == "cancelled"
+    assert store.get_run(second.id).state == "cancelled"
+
+
+def without(made: Plan, path: str, before: str, after: str) -> Plan:
+    """Return the plan of a faulty compiler: it doesn't list a move of a step."""
+    listed = (c for c in made.constraints if (c.step, c.before, c.after) != (path, before, after))
+    return replace(made, constraints=tuple(listed))
+
+
+async def test_a_child_that_breaks_at_work_fails_who_waits_for_its_parents_and_is_left_alone(
+    store: RunStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    inner = without(INNER, "x", "ready", "running")
+    bench = Bench(store)
+    async with bench.worker(named) as worker:
+        bench.start(plan(child("call", "", plan(child("deep", "", inner), name="middle"))))
+        with pytest.raises(IllegalMoveError):
+            await bench.finish("r1")
+        for _ in range(3):
+            worker.look()
+            worker.sweep()
+        with pytest.raises(IllegalMoveError):
+            await bench.finish("r1")
+
+    assert [record.message.split()[0] for record in caplog.records] == ["run_broken"]
+
+
+async def test_a_broken_run_is_taken_up_again_when_another_process_has_taken_it_further(
+    store: RunStore,
+) -> None:
+    Bench(store).start(plan(child("call", "", plan(step("x"), step("y", "x"), name="inner"))))
+    (row,) = store.children("r1")
+    damaged = Damaged(store, row.id)
+    bench = Bench(damaged)
+    async with bench.worker(named) as worker:
+        recover(bench.engine)
+        worker.look()
+        with pytest.raises(DamagedError):
+            await bench.finish("r1")
+
+        damaged.broken = ()
+        other = Bench(store)
+        async with other.worker(named):
+            other.engine.resume(row.id)
+            await eventually(lambda: store.get_run(row.id).version > row.version)
+        worker.look()
+        run = await bench.finish("r1")
+
+    assert run.state is RunState.SUCCEEDED
+
+
+async def test_the_attempts_of_a_run_that_can_not_go_on_are_stopped(store: RunStore) -> None:
+    slow = replace(step("slow"), timeout=0.05)
+    bench, gate = Bench(store), Gate()
+    async with bench.worker(gate) as worker:
+        bench.start(without(plan(slow, step("other")), "slow", "running", "timed_out"))
+        with pytest.raises(IllegalMoveError):
+            await bench.finish("r1")
+        await eventually(lambda: worker.load == 0)
+
+    assert sorted(attempt.path for attempt in gate.stopped) == ["other", "slow"]
 
 
 async def test_the_sweep_goes_on_past_runs_that_can_not_be_read(store: RunStore) -> None:

@@ -613,7 +613,7 @@ def test_recovery_takes_back_what_a_gone_worker_held(store: RunStore) -> None:
     assert states(bench)["a"] == "ready"
 
 
-class Dying(Exception):  # noqa: N818  # not an error: the end
+class Dying(BaseException):
     """Stands for the end of the process."""
 
 

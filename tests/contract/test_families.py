@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from dagflow.core.clock import FakeClock
 from dagflow.core.errors import UnavailableError
 from dagflow.core.plan import RetryPolicy
-from dagflow.core.run import Cancel, Decide, RunState, Tick
+from dagflow.core.run import Cancel, Decide, Pause, Resume, RunState, Tick
 from dagflow.core.values import JsonValue
 from dagflow.executor.children import perform
+from dagflow.executor.recovery import recover
 from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Message
-from tests.contract.engines import Bench
-from tests.contract.plans import approve, child, plan, step
+from tests.contract.engines import Bench, Gate
+from tests.contract.plans import approve, child, foreach, plan, step, wait
 
 INNER = plan(step("x"), name="inner")
 NESTED = plan(child("deep", "", INNER), name="nested")
@@ -116,6 +120,124 @@ def test_a_stop_that_was_not_done_is_not_lost_by_the_next_one(store: RunStore) -
 
     stops = [message.key for message in noted.messages if message.key.kind == "stop_child"]
     assert len(set(stops)) == 2
+
+
+async def test_a_long_line_of_child_runs_that_end_at_once_is_followed_to_its_end(
+    store: RunStore,
+) -> None:
+    instant = plan(wait("w", "", 0), name="instant")
+    line = foreach("f", "", list(range(250)), child("f.g", "", instant))
+    line = replace(line, body={**line.body, "concurrency": 1, "max_items": 250})
+    bench = Bench(store)
+
+    bench.start(plan(line))
+
+    assert bench.engine.run("r1").state is RunState.SUCCEEDED
+
+
+class Dying(BaseException):
+    """Stands for the end of the process."""
+
+
+def dying(at: str) -> Callable[[str], None]:
+    """Return a `reach` that ends the process at a point."""
+
+    def reach(point: str) -> None:
+        if point == at:
+            raise Dying
+
+    return reach
+
+
+def states(store: RunStore) -> list[str]:
+    """Return the states of the run and of its child runs."""
+    return [row.state for row in (store.get_run("r1"), *store.children("r1"))]
+
+
+@pytest.mark.parametrize("run_id", [None, "child"])
+async def test_a_stop_that_a_parent_died_before_doing_is_done_by_recovery(
+    store: RunStore, run_id: str | None
+) -> None:
+    Bench(store).start(plan(child("call", "", INNER)))
+    (row,) = store.children("r1")
+    with pytest.raises(Dying):
+        Bench(store, reach=dying("before-dispatch")).engine.handle("r1", Cancel(by="me"))
+
+    bench, gate = Bench(store), Gate()
+    async with bench.worker(gate):
+        recover(bench.engine, run_id and row.id)
+
+    assert states(store) == ["cancelled", "cancelled"]
+    assert gate.entered == []
+    assert store.outbox() == ()
+
+
+async def test_the_sweep_does_a_stop_that_another_process_died_before_doing(
+    store: RunStore,
+) -> None:
+    bench, gate = Bench(store), Gate()
+    async with bench.worker(gate) as worker:
+        bench.start(plan(child("call", "", INNER)))
+        with pytest.raises(Dying):
+            Bench(store, reach=dying("before-dispatch")).engine.handle("r1", Cancel(by="me"))
+        worker.look()
+        worker.sweep()
+
+    assert states(store) == ["cancelled", "cancelled"]
+
+
+def test_a_parent_that_is_let_go_on_while_its_pause_is_passed_on_does_not_leave_its_child_behind(
+    store: RunStore,
+) -> None:
+    Bench(store).start(plan(child("call", "", INNER)))
+    other = Bench(store)
+    bench = Bench(store, reach=Once("before-dispatch", lambda: other.engine.handle("r1", Resume())))
+
+    bench.engine.handle("r1", Pause())
+
+    assert states(store) == ["waiting", "running"]
+    assert {message.key.kind for message in store.outbox()} == {"dispatch"}
+
+
+def test_a_child_that_is_started_while_another_process_pauses_its_parent_stands_still(
+    store: RunStore,
+) -> None:
+    Bench(store).start(plan(approve("ok", ""), child("call", "ok", INNER)))
+    other = Bench(store)
+    bench = Bench(store, reach=Once("before-child", lambda: other.engine.handle("r1", Pause())))
+
+    decide(bench)
+
+    assert states(store) == ["paused", "paused"]
+    other.engine.handle("r1", Resume())
+    assert states(store) == ["waiting", "running"]
+
+
+def test_a_process_that_dies_between_starting_a_child_and_pausing_it_is_made_up_for(
+    store: RunStore,
+) -> None:
+    with pytest.raises(Dying):
+        Bench(store, reach=dying("before-child")).start(plan(child("call", "", INNER)))
+    Bench(store).engine.handle("r1", Pause())
+    with pytest.raises(Dying):
+        recover(Bench(store, reach=dying("after-append")).engine)
+    assert states(store) == ["paused", "running"]
+
+    recover(Bench(store).engine)
+
+    assert states(store) == ["paused", "paused"]
+
+
+class Once:
+    """A `reach` that does something the first time a point is reached."""
+
+    def __init__(self, point: str, act: Callable[[], object]) -> None:
+        self._point, self._act = point, act
+
+    def __call__(self, point: str) -> None:
+        if point == self._point:
+            self._point = ""
+            self._act()
 
 
 class Noting:

@@ -236,7 +236,6 @@ def test_runs_are_due_when_their_time_has_come(store: RunStore) -> None:
 
     assert store.due(after(9.999999)) == ()
     assert store.due(after(20)) == ("r2", "r1")
-    assert store.due(after(20), limit=1) == ("r2",)
     assert store.next_wake() == after(10)
 
 
@@ -259,7 +258,7 @@ def test_ready_steps_are_found_longest_ready_first(store: RunStore, writer: Writ
     )
 
     assert [step.path for step in store.ready()] == ["b", "a"]
-    assert [step.path for step in store.ready(run_id="r1", limit=1)] == ["b"]
+    assert [step.path for step in store.ready(run_id="r1")] == ["b", "a"]
     assert store.ready(run_id="r2") == ()
 
 
@@ -308,7 +307,7 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
         messages=(Message(key=key, body={"n": BIG}),),
     )
     assert store.outbox() == (Message(key=key, body={"n": BIG}),)
-    assert store.outbox(run_id="r2") == ()
+    assert store.outbox(around=["r2"]) == ()
 
     assert store.outbox(before=after(-1)) == ()
     assert store.outbox(before=after(99)) == store.outbox()
@@ -318,6 +317,39 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
     other.append(other.stepped("a", "ready"), expected=1, settled=(key,))
 
     assert store.outbox() == ()
+
+
+def test_messages_are_found_around_a_run_its_parent_and_its_child_runs(store: RunStore) -> None:
+    for run_id, parent in (("r0", ""), ("r1", "r0"), ("r2", "r1"), ("r3", "r2"), ("r4", "r0")):
+        writer = Writer(store, run_id, parent=parent)
+        writer.create()
+        message = Message(key=MessageKey(run_id, "stop_child", "k"), body={})
+        writer.append(writer.stepped("a", "ready"), expected=1, messages=(message,))
+
+    def around(*runs: str) -> list[str]:
+        return [message.key.run_id for message in store.outbox(around=runs)]
+
+    assert around("r1") == ["r0", "r1", "r2"]
+    assert around("r3", "r4") == ["r0", "r2", "r3", "r4"]
+    assert around() == []
+
+
+def test_messages_are_found_by_their_kind_and_told_open_until_they_are_done(
+    store: RunStore, writer: Writer
+) -> None:
+    bell, stop = MessageKey("r1", "dispatch", "a"), MessageKey("r1", "stop_child", "k")
+    messages = tuple(Message(key=key, body={}) for key in (bell, stop))
+    writer.append(writer.stepped("a", "ready"), expected=1, messages=messages)
+
+    assert [message.key for message in store.outbox(kinds=("stop_child", "hold_child"))] == [stop]
+    assert store.is_open(bell)
+    assert not store.is_open(MessageKey("r1", "stop_child", "other"))
+
+    store.mark_sent([bell], NOW)
+    store.settle([stop])
+
+    assert not store.is_open(bell)
+    assert not store.is_open(stop)
 
 
 def test_a_message_is_answered_by_one_run_and_by_none_once_it_is_settled(

@@ -27,6 +27,10 @@ class Dispatcher(Protocol):
         """Say that an attempt must be stopped; its worker also finds out by its heartbeat."""
         ...
 
+    def abandon(self, run_id: str) -> None:
+        """Say that a run can't go on: its attempts must be stopped, and it has no `Tick` due."""
+        ...
+
     def close(self) -> None:
         """Ring no more."""
         ...
@@ -43,6 +47,9 @@ class SilentDispatcher:
         """Leave it to others."""
 
     def stop(self, run_id: str, path: str, token: int) -> None:
+        """Leave it to others."""
+
+    def abandon(self, run_id: str) -> None:
         """Leave it to others."""
 
     def close(self) -> None:

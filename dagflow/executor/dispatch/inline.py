@@ -19,7 +19,8 @@ class InlineDispatcher:
         self._age = itertools.count()
         self._closed = False
         self.timers = Timers()
-        self.stops: list[tuple[str, str, int]] = []
+        self._stops: list[tuple[str, str, int]] = []
+        self._abandoned: list[str] = []
         self._heard: Callable[[], None] = lambda: None
 
     def listen(self, heard: Callable[[], None]) -> None:
@@ -44,7 +45,13 @@ class InlineDispatcher:
 
     def stop(self, run_id: str, path: str, token: int) -> None:
         """Note an attempt to stop."""
-        self.stops.append((run_id, path, token))
+        self._stops.append((run_id, path, token))
+        self._heard()
+
+    def abandon(self, run_id: str) -> None:
+        """Note a run whose attempts are to be stopped, and clear its timer."""
+        self.timers.clear(run_id)
+        self._abandoned.append(run_id)
         self._heard()
 
     def take(self, most: int) -> list[tuple[str, str]]:
@@ -58,8 +65,13 @@ class InlineDispatcher:
 
     def take_stops(self) -> list[tuple[str, str, int]]:
         """Take the attempts to stop (run, path, token)."""
-        stops, self.stops = self.stops, []
+        stops, self._stops = self._stops, []
         return stops
+
+    def take_abandoned(self) -> list[str]:
+        """Take the runs whose attempts are all to be stopped."""
+        abandoned, self._abandoned = self._abandoned, []
+        return abandoned
 
     @property
     def is_empty(self) -> bool:

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from dagflow.store import tables
 from dagflow.store.projection import micros, to_message
-from dagflow.store.rows import Message, MessageKey
+from dagflow.store.rows import Message, MessageKey, MessageKind
 from dagflow.store.sql.database import Database
 from dagflow.store.sql.part import Part
 
-_outbox = tables.outbox.c
+_outbox, _run = tables.outbox.c, tables.run.c
 
 
 class SqlOutbox(Part):
@@ -32,16 +32,32 @@ class SqlOutbox(Part):
         self._done = database.prepare(tables.outbox.delete().where(one))
 
     def outbox(
-        self, *, run_id: str | None = None, before: datetime | None = None, limit: int = 1000
+        self,
+        *,
+        around: Sequence[str] | None = None,
+        kinds: Sequence[MessageKind] = (),
+        before: datetime | None = None,
     ) -> tuple[Message, ...]:
         """Return open messages; see `QueryStore`."""
         query = sa.select(tables.outbox).where(_outbox.sent_at.is_(None))
-        if run_id is not None:
-            query = query.where(_outbox.run_id == run_id)
+        if around is not None:
+            query = query.where(_outbox.run_id.in_(_families(around)))
+        if kinds:
+            query = query.where(_outbox.kind.in_(kinds))
         if before is not None:
             query = query.where(_outbox.created_at <= micros(before))
         query = query.order_by(_outbox.created_at, _outbox.run_id, _outbox.kind, _outbox.path)
-        return tuple(map(to_message, self._database.rows(query.limit(limit))))
+        return tuple(map(to_message, self._database.rows(query)))
+
+    def is_open(self, key: MessageKey) -> bool:
+        """Tell whether a message is open; see `QueryStore`."""
+        query = sa.select(sa.literal(1)).where(
+            _outbox.run_id == key.run_id,
+            _outbox.kind == key.kind,
+            _outbox.path == key.path,
+            _outbox.sent_at.is_(None),
+        )
+        return self._database.row(query) is not None
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:
         """Note that messages were handed over; see `QueryStore`."""
@@ -55,6 +71,13 @@ class SqlOutbox(Part):
         if keys:
             with self._database.writing() as cursor:
                 cursor.executemany(self._done, [_named(key) for key in keys])
+
+
+def _families(run_ids: Sequence[str]) -> sa.CompoundSelect[tuple[str]]:
+    """Select these runs, their parents and their child runs."""
+    parents = sa.select(_run.parent).where(_run.id.in_(run_ids))
+    children = sa.select(_run.id).where(_run.parent.in_(run_ids), _run.parent != "")
+    return sa.union(sa.select(_run.id).where(_run.id.in_(run_ids)), parents, children)
 
 
 def _named(key: MessageKey) -> dict[str, str]:

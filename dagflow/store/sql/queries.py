@@ -73,11 +73,11 @@ class SqlQueries(Part):
         query = sa.select(tables.step).where(_step.run_id == run_id).order_by(_step.path)
         return tuple(map(to_step, self._database.rows(query)))
 
-    def due(self, now: datetime, *, limit: int = 100) -> tuple[str, ...]:
+    def due(self, now: datetime) -> tuple[str, ...]:
         """Return runs to wake; see `QueryStore`."""
         query = sa.select(_run.id).where(_run.wake_at <= micros(now))
         with self._database.reading() as connection:
-            return tuple(connection.scalars(query.order_by(_run.wake_at, _run.id).limit(limit)))
+            return tuple(connection.scalars(query.order_by(_run.wake_at, _run.id)))
 
     def next_wake(self) -> datetime | None:
         """Return the earliest wake; see `QueryStore`."""
@@ -85,12 +85,12 @@ class SqlQueries(Part):
         with self._database.reading() as connection:
             return instant(connection.scalar(query))
 
-    def ready(self, *, run_id: str | None = None, limit: int = 1000) -> tuple[StepRow, ...]:
+    def ready(self, *, run_id: str | None = None) -> tuple[StepRow, ...]:
         """Return steps to claim; see `QueryStore`."""
         query = sa.select(tables.step).where(_step.state == "ready")
         if run_id is not None:
             query = query.where(_step.run_id == run_id)
-        query = query.order_by(_step.ready_at, _step.run_id, _step.path).limit(limit)
+        query = query.order_by(_step.ready_at, _step.run_id, _step.path)
         return tuple(map(to_step, self._database.rows(query)))
 
     def leases(self, *, run_id: str | None = None) -> tuple[Lease, ...]:
