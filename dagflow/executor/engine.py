@@ -32,17 +32,16 @@ from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
 from dagflow.executor.attempts import attempt_of
-from dagflow.executor.broken import Broken
-from dagflow.executor.children import awaited, perform
+from dagflow.executor.children import perform
 from dagflow.executor.decide import decide, next_wake
 from dagflow.executor.dispatch.base import Dispatcher
-from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims, loaded
+from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims
 from dagflow.executor.ids import new_run_id
 from dagflow.executor.inputs import accepted
 from dagflow.executor.live.base import LiveBus
 from dagflow.executor.live.process import ProcessBus
+from dagflow.executor.roster import Roster
 from dagflow.executor.steps.base import Attempt
-from dagflow.executor.waiters import Waiters
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, Message, MessageKey
 
@@ -94,10 +93,7 @@ class Engine:
         self._ids = ids
         self._decide = decide
         self._lock = threading.RLock()
-        self._held: dict[str, Held] = {}
-        self._plans: dict[str, Plan] = {}
-        self._waiters = Waiters()
-        self._broken = Broken()
+        self._roster = Roster(store)
         self._asked: deque[Message] = deque()
         self._is_performing = False
         self._aftermath = Aftermath(dispatcher, self.live, reach)
@@ -146,20 +142,20 @@ class Engine:
         when the message is gone from the outbox.
         """
         with self._lock:
-            held = Held(header=header, plan=self._plans.get(plan.digest, plan), run=begun(header))
+            known = self._roster.known(plan)
+            held = Held(header=header, plan=known or plan, run=begun(header))
             turn = Turn()
             if deadline_at is not None or budget:
                 turn.fold(held, bounded(held.run, deadline_at, header.created_at, budget or {}))
             self._take(held, turn, Begin(), header.created_at)
             held.wake_at = _wake(held, turn, ticked=False)
             batch = turn.batch(held, ())
-            new = None if plan.digest in self._plans else plan
+            new = None if known else plan
             self.reach("before-append")
             run_id = self.store.create(header, batch, plan=new, key=key, answers=answers)
-            self._plans[plan.digest] = held.plan
             if run_id == header.id:
                 held.run.version = 1
-                self._held[run_id] = held
+                self._roster.add(held)
                 self._stored(held, turn, batch, seq=len(turn.changes))
                 self._perform_all()
             return run_id
@@ -178,16 +174,16 @@ class Engine:
         """
         with self._lock:
             while True:
-                held = self._hold(run_id)
+                held = self._roster.hold(run_id)
                 version = held.run.version
                 try:
                     handled = self._handle(held, events, claimant, settled)
                     break
                 except VersionConflictError:
-                    self._held.pop(run_id, None)
-                    self._catch_up(self._hold(run_id), version)
+                    self._roster.drop(run_id)
+                    self._catch_up(self._roster.hold(run_id), version)
                 except BaseException:
-                    self._held.pop(run_id, None)  # it is ahead of what is stored
+                    self._roster.drop(run_id)  # it is ahead of what is stored
                     raise
             self._perform_all()
             return handled
@@ -200,12 +196,12 @@ class Engine:
     def run(self, run_id: str) -> Run:
         """Return a run as it was when last looked at, to read only. Raises `NotFoundError`."""
         with self._lock:
-            return self._hold(run_id).run
+            return self._roster.hold(run_id).run
 
     def fresh(self, run_id: str) -> Run:
         """Return a run as it is in the database, to read only. Raises `NotFoundError`."""
         with self._lock:
-            held = self._hold(run_id)
+            held = self._roster.hold(run_id)
             if self.store.versions([run_id])[run_id] != held.run.version:
                 self._follow(held)
             return held.run
@@ -213,13 +209,13 @@ class Engine:
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
         with self._lock:
-            held = self._held.get(run_id)
-            return self._plan(self.store.get_run(run_id).plan) if held is None else held.plan
+            held = self._roster.get(run_id)
+            return held.plan if held else self._roster.plan(self.store.get_run(run_id).plan)
 
     def held(self) -> tuple[str, ...]:
         """Return the unfinished runs that this process has taken up."""
         with self._lock:
-            return tuple(self._held)
+            return tuple(held.run.id for held in self._roster.held())
 
     async def wait(self, run_id: str) -> Run:
         """Return the run when it is over. A worker of this process must be at work on it.
@@ -227,13 +223,11 @@ class Engine:
         Raises `trouble_of` the run when it can't go on.
         """
         with self._lock:
-            run = self._hold(run_id).run
+            run = self._roster.hold(run_id).run
             if run.state.is_final:
                 return run
-            if (trouble := self.trouble_of(run_id)) is not None:
-                raise trouble
-            future = self._waiters.add(run_id)
-        return await future
+            end = self._roster.end_of(run_id)
+        return await end
 
     def abandon(self, run_id: str, error: Exception) -> None:
         """Leave a run alone that can't go on, for a reason of our own, and stop its attempts.
@@ -242,18 +236,17 @@ class Engine:
         when another process has taken it further, or when it is resumed.
         """
         with self._lock:
-            self._held.pop(run_id, None)
-            self._broken.add(run_id, error)
+            self._roster.abandon(run_id, error)
             self.dispatcher.abandon(run_id)
-            for one in (run_id, *self._waiting_for(run_id)):
-                self._waiters.fail(one, error)
 
     def trouble_of(self, run_id: str) -> Exception | None:
         """Return why a run that was taken up can't go on, or a child run that it waits for."""
         with self._lock:
-            found, held = self._broken.error_of(run_id), self._held.get(run_id)
-            children = awaited(held.plan, held.run) if held is not None else ()
-            return found or next(filter(None, map(self.trouble_of, children)), None)
+            return self._roster.trouble_of(run_id)
+
+    def is_broken(self, run_id: str) -> bool:
+        """Tell whether a run was abandoned here and is left alone."""
+        return run_id in self._roster.broken
 
     @contextmanager
     def apart(self, run_id: str) -> Iterator[None]:
@@ -275,17 +268,17 @@ class Engine:
         Child runs that they started for runs held here are held here, too.
         """
         with self._lock:
-            looked_at = [*self._held, *self._broken]
+            held = self._roster.held()
+            looked_at = [*(one.run.id for one in held), *self._roster.broken]
             stored = self.store.versions(looked_at) if looked_at else {}
-            held = [self._held[run_id] for run_id in stored if run_id in self._held]
-            changed = [one for one in held if stored[one.run.id] > one.run.version]
+            changed = [one for one in held if stored.get(one.run.id, 0) > one.run.version]
             for one in changed:
                 with self.apart(one.run.id):
                     self._follow(one)
-            for run_id in self._broken.moved(stored):
+            for run_id in self._roster.broken.moved(stored):
                 with self.apart(run_id):
                     self.resume(run_id)
-            for one in list(self._held.values()):
+            for one in self._roster.held():
                 with self.apart(one.run.id):
                     self._adopt(one)
             return tuple(one.run.id for one in changed)
@@ -297,18 +290,14 @@ class Engine:
             self.store.mark_sent(tuple(rung), self.clock.now())
             self._aftermath.rung -= rung
 
-    def is_broken(self, run_id: str) -> bool:
-        """Tell whether a run was abandoned here and is left alone."""
-        return run_id in self._broken
-
     def resume(self, run_id: str) -> None:
         """Ring for every ready step of a run, and set its timer, as if it had just been stored."""
         with self._lock:
-            held = self._hold(run_id)
-            self._broken.forget(run_id)
+            held = self._roster.hold(run_id)
+            self._roster.broken.forget(run_id)
             self._aftermath.resume(held)
             if held.run.state.is_final:
-                self._over(held)
+                self._roster.over(held)
 
     def _handle(
         self,
@@ -350,10 +339,10 @@ class Engine:
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
         """Do what a stored batch asks for; its messages are left to the outermost call."""
         self.reach("after-append")
-        self._broken.forget(held.run.id)
+        self._roster.broken.forget(held.run.id)
         self._aftermath.of_turn(held, turn, batch, seq)
         if held.run.state.is_final:
-            self._over(held)
+            self._roster.over(held)
         self._asked.extend(batch.messages)
 
     def _perform_all(self) -> None:
@@ -382,41 +371,14 @@ class Engine:
         """Do what follows from batches that others stored after `version`."""
         self._aftermath.of_others(held, self.store.load(held.run.id, after=version))
         if held.run.state.is_final:
-            self._over(held)
+            self._roster.over(held)
 
     def _adopt(self, held: Held) -> None:
         """Take up the child runs that a run waits for."""
-        known = {*self._held, *self._broken}
-        missing = [run for run in awaited(held.plan, held.run) if run not in known]
+        missing = self._roster.missing(held)
         for child in self.store.versions(missing) if missing else ():
             with self.apart(child):
                 self.resume(child)
-
-    def _waiting_for(self, child: str) -> Iterator[str]:
-        """Yield the runs held here that wait for a child run, and those that wait for them."""
-        for held in tuple(self._held.values()):
-            if child in awaited(held.plan, held.run):
-                yield held.run.id
-                yield from self._waiting_for(held.run.id)
-
-    def _over(self, held: Held) -> None:
-        """Tell who waits for a run that it is over, and hold it no longer."""
-        self._held.pop(held.run.id, None)
-        self._waiters.finish(held.run)
-
-    def _hold(self, run_id: str) -> Held:
-        held = self._held.get(run_id)
-        if held is None:
-            stored = self.store.load(run_id)
-            held = loaded(stored, self._plan(stored.header.plan))
-            if not held.run.state.is_final:
-                self._held[run_id] = held
-        return held
-
-    def _plan(self, digest: str) -> Plan:
-        if digest not in self._plans:
-            self._plans[digest] = self.store.get_plan(digest)
-        return self._plans[digest]
 
 
 def _wake(held: Held, turn: Turn, *, ticked: bool) -> datetime | None:

@@ -1,0 +1,104 @@
+"""The runs that a process has taken up: in memory, with who waits for them, or known as broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from dagflow.core.plan import Plan
+from dagflow.core.run import Run
+from dagflow.executor.broken import Broken
+from dagflow.executor.children import awaited
+from dagflow.executor.held import Held, loaded
+from dagflow.executor.waiters import Waiters
+from dagflow.store.base import RunStore
+
+
+class Roster:
+    """Runs by their id. Whoever uses it keeps other threads out meanwhile."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._held: dict[str, Held] = {}
+        self._plans: dict[str, Plan] = {}
+        self._waiters = Waiters()
+        self.broken = Broken()
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._held
+
+    def held(self) -> tuple[Held, ...]:
+        """Return the unfinished runs in memory."""
+        return tuple(self._held.values())
+
+    def get(self, run_id: str) -> Held | None:
+        """Return a run if it is in memory."""
+        return self._held.get(run_id)
+
+    def hold(self, run_id: str) -> Held:
+        """Return a run, which stays in memory until it is over. Raises `NotFoundError`."""
+        held = self._held.get(run_id)
+        if held is None:
+            stored = self._store.load(run_id)
+            held = loaded(stored, self.plan(stored.header.plan))
+            if not held.run.state.is_final:
+                self._held[run_id] = held
+        return held
+
+    def add(self, held: Held) -> None:
+        """Take up a run that has just been created."""
+        self._plans[held.plan.digest] = held.plan
+        self._held[held.run.id] = held
+
+    def drop(self, run_id: str) -> None:
+        """Forget what is in memory of a run: it is to be read anew."""
+        self._held.pop(run_id, None)
+
+    def plan(self, digest: str) -> Plan:
+        """Return a plan. Raises `NotFoundError`."""
+        if digest not in self._plans:
+            self._plans[digest] = self._store.get_plan(digest)
+        return self._plans[digest]
+
+    def known(self, plan: Plan) -> Plan | None:
+        """Return the plan in memory that equals this one, which is in the store then."""
+        return self._plans.get(plan.digest)
+
+    def missing(self, held: Held) -> list[str]:
+        """Return the child runs that a run waits for and that are not taken up."""
+        awaiting = awaited(held.plan, held.run)
+        return [run for run in awaiting if run not in self._held and run not in self.broken]
+
+    def over(self, held: Held) -> None:
+        """Tell who waits for a run that it is over, and hold it no longer."""
+        self._held.pop(held.run.id, None)
+        self._waiters.finish(held.run)
+
+    def end_of(self, run_id: str) -> asyncio.Future[Run]:
+        """Return a future of the running loop for the run when it is over.
+
+        Raises, or comes to raise, `trouble_of` the run.
+        """
+        if (trouble := self.trouble_of(run_id)) is not None:
+            raise trouble
+        return self._waiters.add(run_id)
+
+    def abandon(self, run_id: str, error: Exception) -> None:
+        """Drop a run that can't go on. Who waits for it fails, or for a run that waits for it."""
+        self._held.pop(run_id, None)
+        self.broken.add(run_id, error)
+        for one in (run_id, *self._waiting_for(run_id)):
+            self._waiters.fail(one, error)
+
+    def trouble_of(self, run_id: str) -> Exception | None:
+        """Return why a run that was taken up can't go on, or a child run that it waits for."""
+        found, held = self.broken.error_of(run_id), self._held.get(run_id)
+        children = awaited(held.plan, held.run) if held is not None else ()
+        return found or next(filter(None, map(self.trouble_of, children)), None)
+
+    def _waiting_for(self, child: str) -> Iterator[str]:
+        """Yield the runs in memory that wait for a child run, and those that wait for them."""
+        for held in self.held():
+            if child in awaited(held.plan, held.run):
+                yield held.run.id
+                yield from self._waiting_for(held.run.id)
