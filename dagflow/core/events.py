@@ -205,6 +205,7 @@ STEP_FIELDS: Final[_Table] = _table(
 
 RUN_FIELDS: Final[_Table] = _table(
     {
+        _INTEGER: "order",
         _TEXT: "outcome",
         _FLAG: "cancel_requested paused",
         _JSON: "outputs",

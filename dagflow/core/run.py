@@ -145,7 +145,8 @@ class Run:
     has left `pending`, under its run path (a step without one is pending); `version` counts
     applied batches; `prefix` is the path of the step, from the root run down, that started this
     child run ("" at the root). `budget` is what that step's run had left of each bounded part of
-    its own when it started this one; `used` counts child runs that ended, too.
+    its own when it started this one; `used` counts child runs that ended, too. `order` is that of
+    the last `Pause` or `Resume` taken from the parent.
 
     The last five fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
@@ -178,6 +179,7 @@ class Run:
     paused_at: datetime | None = None
     budget: JsonObject = field(default_factory=dict)
     prefix: str = ""
+    order: int = 0
     ended: int = field(default=0, init=False, compare=False, repr=False)
     done: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False)
     active: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -353,12 +355,20 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Start no more steps until `Resume`."""
+    """Start no more steps until `Resume`.
+
+    `order` is the place of a parent's order among all that it gave, from 1: one that comes after
+    a later one is void. A person's has none (0).
+    """
+
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """End a pause."""
+    """End a pause. `order` as in `Pause`."""
+
+    order: int = 0
 
 
 Event: TypeAlias = (
@@ -413,6 +423,7 @@ class HoldChild:
     """Pause the child run that was started with `key`, or let it go on, as its parent does."""
 
     key: str
+    paused: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,10 +36,6 @@ class Family(Protocol):
         """Return a run."""
         ...
 
-    def fresh(self, run_id: str) -> Run:
-        """Return a run as it is in the database."""
-        ...
-
     def apart(self, run_id: str) -> AbstractContextManager[None]:
         """Make what is wrong with a run the matter of no other."""
         ...
@@ -77,7 +73,11 @@ def addressee(engine: Family, message: Message) -> str:
     """Return the run that a message between parent and child is for."""
     if message.key.kind == "child_ended":
         return engine.store.get_run(message.key.run_id).parent
-    return child_run_id(message.key.run_id, message.key.path)
+    return child_run_id(message.key.run_id, _key_of(message))
+
+
+def _key_of(message: Message) -> str:
+    return message.key.path.partition(" ")[0]
 
 
 def perform(engine: Family, message: Message) -> None:
@@ -106,9 +106,9 @@ def _start(engine: Family, message: Message) -> None:
     with engine.apart(child):
         _begin(engine, message, plan, _header(parent, plan, message, engine.clock.now()))
     engine.reach("after-child")
-    hold = MessageKey(parent.id, "hold_child", message.key.path)
-    if engine.store.is_open(hold):  # the parent was paused while there was nothing to hold
-        _hold(engine, Message(key=hold, body={}))
+    for held in engine.store.outbox(around=(parent.id,), kinds=("hold_child",)):
+        if addressee(engine, held) == child:  # it came while there was nothing to hold
+            perform(engine, held)
 
 
 def _begin(engine: Family, message: Message, plan: Plan, header: Header) -> None:
@@ -145,15 +145,9 @@ def _stop(engine: Family, message: Message) -> None:
 
 
 def _hold(engine: Family, message: Message) -> None:
-    """Let a child run stand still as long as its parent does; one that is finishing goes on.
-
-    The parent is looked at again afterwards: another process may have paused it or let it go on
-    meanwhile, and may have come to the child before this one did.
-    """
-    held: bool | None = None
-    while held is not (paused := engine.fresh(message.key.run_id).paused):
-        held = paused
-        _pass_on(engine, message, Pause() if held else Resume())
+    """Let a child run stand still as long as its parent does; one that is finishing goes on."""
+    order = int(str(message.body["order"]))
+    _pass_on(engine, message, Pause(order=order) if message.body["paused"] else Resume(order=order))
 
 
 def _tell(engine: Family, message: Message) -> None:
@@ -178,7 +172,7 @@ def _pass_on(engine: Family, message: Message, event: Event) -> None:
     It stays where that run is still to be started: who starts it looks for it.
     """
     run_id = addressee(engine, message)
-    start = MessageKey(message.key.run_id, "start_child", message.key.path)
+    start = MessageKey(message.key.run_id, "start_child", _key_of(message))
     is_to_come = engine.store.is_open(start)
     with engine.apart(run_id):
         try:

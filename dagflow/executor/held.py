@@ -123,10 +123,8 @@ class Turn:
         ]
         if held.header.parent and held.run.state.is_final:
             found.append(Message(key=ended_key(held.run.id), body={}))
-        keys = [command.key for command in self.commands if isinstance(command, HoldChild)]
-        found.extend(
-            Message(key=MessageKey(held.run.id, "hold_child", key), body={}) for key in keys
-        )
+        holds = [command for command in self.commands if isinstance(command, HoldChild)]
+        found.extend(_hold_child(run_id, hold, held.run.version + 1) for hold in holds)
         return found
 
     def settled(self, run_id: str) -> list[MessageKey]:
@@ -163,6 +161,12 @@ def ended_key(child: str) -> MessageKey:
 def _dispatch(run_id: str, bell: Dispatch) -> Message:
     body: JsonObject = {"queue": bell.queue, "priority": bell.priority}
     return Message(key=bell_key(run_id, bell.path), body=body)
+
+
+def _hold_child(run_id: str, command: HoldChild, order: int) -> Message:
+    """Return an order to a child run, one of many: each is settled by itself."""
+    body: JsonObject = {"paused": command.paused, "order": order}
+    return Message(key=MessageKey(run_id, "hold_child", f"{command.key} {order}"), body=body)
 
 
 def _start_child(run_id: str, command: StartChild) -> Message:

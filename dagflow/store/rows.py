@@ -18,7 +18,8 @@ MessageKind: TypeAlias = Literal[
 class MessageKey:
     """Names one outbox row: a run has at most one message of a kind for a path.
 
-    Of messages about a child run, `path` is the key of its start: each attempt has its own.
+    Of messages about a child run, `path` begins with the key of its start: each attempt has its
+    own.
     """
 
     run_id: str

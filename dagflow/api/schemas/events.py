@@ -70,6 +70,7 @@ EVENTS: Final[dict[str, JsonObject]] = {
     ),
     "RunFields": _some(
         {
+            "order": COUNT,
             "outcome": TEXT,
             "cancel_requested paused": FLAG,
             "outputs": ANY,

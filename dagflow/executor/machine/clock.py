@@ -177,7 +177,7 @@ def _hold_children(draft: Draft) -> None:
     for path in draft.run.active:
         record = draft.record(path)
         if record.state == "waiting(child)" and draft.site(path).step.kind == "workflow":
-            draft.send(HoldChild(key=str(record.data["key"])))
+            draft.send(HoldChild(key=str(record.data["key"]), paused=draft.run.paused))
 
 
 def resume(draft: Draft) -> None:

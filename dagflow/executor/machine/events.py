@@ -289,15 +289,28 @@ def cancelled(draft: Draft, event: Cancel) -> None:  # noqa: ARG001  # as every 
     finish.stop(draft, "cancelled", None)
 
 
-def paused(draft: Draft, event: Pause) -> None:  # noqa: ARG001  # as every event
+def paused(draft: Draft, event: Pause) -> None:
     """Start no more steps until `Resume`."""
+    _follow(draft, event)
     if draft.run.state not in _PAUSABLE:
         raise Refused(f"run {draft.run.id} is {draft.run.state.value} and can't be paused")
     clock.pause(draft)
 
 
-def resumed(draft: Draft, event: Resume) -> None:  # noqa: ARG001  # as every event
+def _follow(draft: Draft, event: Pause | Resume) -> None:
+    """Note a parent's order, unless a later one came first."""
+    if not event.order:
+        return
+    run = draft.run
+    if event.order <= run.order:
+        raise Refused(f"run {run.id} has had a later order of its parent")
+    if not run.state.is_final:
+        draft.set_run(order=event.order)
+
+
+def resumed(draft: Draft, event: Resume) -> None:
     """End a pause."""
+    _follow(draft, event)
     if draft.run.state is not RunState.PAUSED:
         raise Refused(f"run {draft.run.id} is {draft.run.state.value}, not paused")
     clock.resume(draft)

@@ -280,9 +280,20 @@ def test_a_child_that_was_given_up_counts_once():
 def test_pause_and_resume_go_down_to_the_child():
     run = Driver(child()).begin()
     (started,) = [c for c in run.commands if isinstance(c, StartChild)]
-    held = HoldChild(key=started.key)
-    assert held in run.send(Pause()).commands
-    assert held in run.send(Resume()).commands
+    assert HoldChild(key=started.key, paused=True) in run.send(Pause()).commands
+    assert HoldChild(key=started.key, paused=False) in run.send(Resume()).commands
+
+
+def test_an_order_of_the_parent_that_comes_after_a_later_one_is_void():
+    run = Driver(plan(step("a"))).begin()
+
+    run.send(Resume(order=7))
+    assert run.send(Pause(order=6)).refused == "run r1 has had a later order of its parent"
+    assert run.run.state is RunState.RUNNING
+
+    run.send(Pause(order=8))
+    assert run.run.state is RunState.PAUSED
+    assert not run.send(Resume()).refused, "a person's order always counts"
 
 
 def test_a_child_that_is_over_is_not_held():
