@@ -44,9 +44,10 @@ class StepRecord:
 
     `state` is a label of `STATES`; `input` what its templates gave when it became ready (secrets
     as references); `has_output` tells an output of null from none; `token` is the fencing token,
-    grown by every claim; `due` when the timer it waits for goes off; `data` what its kind
-    remembers (a loop's counters and turn, an approval's hash). `deadline_at` bounds all attempts;
-    `ended` is the step's place in the order of completion, from 1 (counted by `Run.apply`).
+    grown by every claim and by every begin in the engine; `due` when the timer it waits for goes
+    off; `data` what its kind remembers (a loop's counters and turn, an approval's hash).
+    `deadline_at` bounds all attempts; `ended` is the step's place in the order of completion, from
+    1 (counted by `Run.apply`).
     """
 
     path: str

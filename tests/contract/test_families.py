@@ -16,7 +16,7 @@ from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Message
 from tests.contract.engines import Bench
-from tests.contract.plans import approve, child, plan, step
+from tests.contract.plans import approve, child, foreach, plan, step
 
 INNER = plan(step("x"), name="inner")
 NESTED = plan(child("deep", "", INNER), name="nested")
@@ -103,6 +103,23 @@ def test_stopping_a_child_leaves_the_one_of_the_next_attempt(store: RunStore) ->
     perform(bench.engine, stop)
 
     assert [row.state for row in store.children("r1")] == ["timed_out", "running"]
+
+
+async def test_a_loop_that_is_retried_starts_its_child_runs_again(store: RunStore) -> None:
+    """Also where stopping the first and starting the second is stored in one batch."""
+    retry = RetryPolicy(attempts=2, on=("timeout",), backoff=0.0, jitter=0.0)
+    loop = foreach("l", "", [1], child("l.call", "", INNER))
+    clock = FakeClock()
+    bench = Bench(store, clock)
+    bench.start(plan(replace(loop, timeout=1.0, retry=retry)))
+    clock.advance(timedelta(seconds=1))
+    bench.engine.handle("r1", Tick())
+    async with bench.worker(named):
+        bench.engine.resume("r1")
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+    assert sorted(row.state for row in store.children("r1")) == ["cancelled", "succeeded"]
 
 
 def test_a_stop_that_was_not_done_is_not_lost_by_the_next_one(store: RunStore) -> None:

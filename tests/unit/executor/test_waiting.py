@@ -21,7 +21,17 @@ from dagflow.core.run import (
     StopChild,
 )
 from dagflow.executor.decide import approval_hash
-from tests.unit.executor.plans import START, Driver, approve, foreach, plan, retry, step, wait
+from tests.unit.executor.plans import (
+    START,
+    Driver,
+    approve,
+    foreach,
+    plan,
+    repeat,
+    retry,
+    step,
+    wait,
+)
 
 
 def test_an_approval_gives_who_when_and_what_they_said():
@@ -228,6 +238,26 @@ def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
     assert run.refused
     run.send(ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=second))
     assert run.state("c") == "succeeded"
+
+
+@pytest.mark.parametrize("composite", ["foreach", "repeat"])
+def test_a_composite_that_begins_again_asks_for_another_child_run(composite: str):
+    inner = step("l.x", "workflow")
+    options = {"timeout": 5.0, "retry": retry(2)}
+    loop = (
+        foreach("l", "[1]", inner, **options)
+        if composite == "foreach"
+        else repeat("l", "true", inner, max_=1, **options)
+    )
+    run = Driver(plan(loop)).begin()
+    run.later(5)
+    first, second = [c.key for c in run.commands if isinstance(c, StartChild)]
+    assert [c.key for c in run.commands if isinstance(c, StopChild)] == [first]
+    assert first != second
+    run.send(ChildEnded(path="l[0].x", state=RunState.CANCELLED, outputs=None, key=first))
+    assert (run.refused[:4], run.state("l[0].x")) == ("step", "waiting(child)")
+    run.send(ChildEnded(path="l[0].x", state=RunState.SUCCEEDED, outputs={}, key=second))
+    assert run.state("l") == "succeeded"
 
 
 def test_a_child_run_gets_what_is_left_of_the_budget():
