@@ -46,8 +46,9 @@ class StepRecord:
     as references); `has_output` tells an output of null from none; `token` is the fencing token,
     grown by every claim and by every begin in the engine; `due` when the timer it waits for goes
     off; `data` what its kind remembers (a loop's counters and turn, an approval's hash).
-    `deadline_at` bounds all attempts; `ended` is the step's place in the order of completion, from
-    1 (counted by `Run.apply`).
+    `deadline_at` bounds all attempts; `counted` is what of each of its child runs, by key, is in
+    the run's `used`; `ended` is the step's place in the order of completion, from 1 (counted by
+    `Run.apply`).
     """
 
     path: str
@@ -71,6 +72,7 @@ class StepRecord:
     finished_at: datetime | None = None
     data: JsonObject = field(default_factory=dict)
     deadline_at: datetime | None = None
+    counted: JsonObject = field(default_factory=dict)
     ended: int = 0
 
     @property
@@ -126,7 +128,7 @@ class StepsReset:
     """The composite at `path` begins again: these steps inside it are pending as at first.
 
     Their token and generation stay, so that a report of the earlier life is still void and the
-    idempotency key is the same.
+    idempotency key is the same; so does what was counted of child runs.
     """
 
     path: str
@@ -146,7 +148,8 @@ class Run:
     has left `pending`, under its run path (a step without one is pending); `version` counts
     applied batches; `prefix` is the path of the step, from the root run down, that started this
     child run ("" at the root). `budget` is what that step's run had left of each bounded part of
-    its own when it started this one; `used` counts child runs that ended, too.
+    its own when it started this one; `used` counts child runs that ended, too, and grows after
+    the end of the run where it has stopped some.
 
     The last five fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
@@ -208,7 +211,10 @@ class Run:
                     old = self._writable(path)
                     self._count(old, -1)
                     self.steps[path] = StepRecord(
-                        path=path, token=old.token, generation=old.generation
+                        path=path,
+                        token=old.token,
+                        generation=old.generation,
+                        counted=old.counted,
                     )
 
     def _change_step(self, change: StepChanged) -> None:
@@ -323,7 +329,8 @@ class Signal:
 class ChildEnded:
     """A child run is over. `key`, where given, must be that of the `StartChild` in force.
 
-    What it `used` counts even if it is another one's.
+    What it `used` is all that it has used so far; it counts even if the key is another one's, and
+    is told again when it grows, by what child runs of its own were still doing.
     """
 
     path: str

@@ -15,7 +15,7 @@ from dagflow.executor.children import perform
 from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Message
-from tests.contract.engines import Bench
+from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import approve, child, foreach, plan, step
 
 INNER = plan(step("x"), name="inner")
@@ -103,6 +103,22 @@ def test_stopping_a_child_leaves_the_one_of_the_next_attempt(store: RunStore) ->
     perform(bench.engine, stop)
 
     assert [row.state for row in store.children("r1")] == ["timed_out", "running"]
+
+
+async def test_what_grandchildren_used_that_were_stopped_reaches_the_root(store: RunStore) -> None:
+    leaf = plan(step("t", kind="tool"), step("ask", kind="llm", body={"max_tokens": 60}))
+    bench, gate = Bench(store), Gate()
+    async with bench.worker(gate):
+        bench.start(plan(child("mid", "", plan(child("deep", "", leaf)))))
+        await eventually(lambda: len(gate.entered) == 2)
+        bench.engine.handle("r1", Cancel(by="me"))
+        await eventually(lambda: len(gate.stopped) == 2)
+
+    (mid,) = store.children("r1")
+    (deep,) = store.children(mid.id)
+    used = [bench.engine.run(run_id).used for run_id in (deep.id, mid.id, "r1")]
+    assert used == [{"tool_calls": 1, "tokens": 60}] * 3
+    assert store.outbox() == ()
 
 
 async def test_a_loop_that_is_retried_starts_its_child_runs_again(store: RunStore) -> None:

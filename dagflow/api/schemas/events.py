@@ -58,7 +58,7 @@ EVENTS: Final[dict[str, JsonObject]] = {
             "worker goto": TEXT,
             "has_output recovered handled": FLAG,
             "input output errors": ANY,
-            "data": OBJECT,
+            "data counted": OBJECT,
             "error": _ERROR,
             "lease_until due ready_at started_at finished_at deadline_at": nullable(INSTANT),
         }

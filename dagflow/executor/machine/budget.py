@@ -23,9 +23,7 @@ _PARTS: Final = tuple(field.name for field in fields(BudgetLimits))
 
 def used_of(draft: Draft, name: str) -> float:
     """Return what the run has used so far of something."""
-    used = draft.run.used.get(name, 0)
-    assert isinstance(used, int | float)
-    return used
+    return _amount(draft.run.used, name)
 
 
 def limit_of(draft: Draft, name: str) -> float | None:
@@ -92,11 +90,27 @@ def forfeit(draft: Draft, site: Site) -> None:
         use(draft, {"tokens": _answer_of(site)})
 
 
+def count_child(draft: Draft, path: str, key: str, used: JsonObject) -> None:
+    """Add what a child run used beyond what is counted of it, whatever its step and run do now."""
+    counted = draft.record(path).counted
+    before = counted.get(key, {})
+    assert isinstance(before, dict)
+    more: JsonObject = {
+        n: amount for n in used if (amount := _amount(used, n) - _amount(before, n)) > 0
+    }
+    if more:
+        draft.note(path, counted={**counted, key: {**before, **{n: used[n] for n in more}}})
+        use(draft, more)
+
+
 def use(draft: Draft, amounts: JsonObject) -> None:
     """Add up what was used."""
-    total = dict(draft.run.used)
-    for name, amount in amounts.items():
-        if isinstance(amount, int | float) and amount:
-            total[name] = used_of(draft, name) + amount
-    if total != draft.run.used:
-        draft.set_run(used=total)
+    more = {name: amount for name in amounts if (amount := _amount(amounts, name))}
+    if more:
+        total: JsonObject = {n: used_of(draft, n) + amount for n, amount in more.items()}
+        draft.set_run(used={**draft.run.used, **total})
+
+
+def _amount(amounts: JsonObject, name: str) -> float:
+    amount = amounts.get(name, 0)
+    return amount if isinstance(amount, int | float) else 0

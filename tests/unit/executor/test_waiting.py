@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -305,6 +306,66 @@ def test_a_child_that_was_given_up_counts_once():
     run.send(late)
     assert run.refused
     assert (run.state("c"), run.run.used) == ("waiting(child)", {"tokens": 7})
+
+
+def test_what_a_child_tells_again_counts_by_what_it_has_grown():
+    run = Driver(plan(step("c", "workflow"), step("a"))).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    for used in ({"tokens": 7}, {"tokens": 9, "tool_calls": 1}, {"tokens": 7}):
+        told = ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=start.key, used=used)
+        run.send(told)
+    assert run.run.used == {"tokens": 9, "tool_calls": 1}
+
+
+def test_what_was_counted_of_a_child_survives_a_repeat_of_the_loop_around_it():
+    inner = step("l.x", "workflow")
+    made = plan(foreach("l", "[1]", inner, timeout=5.0, retry=retry(2, backoff=60.0)))
+    run = Driver(made).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    late = ChildEnded(
+        path="l[0].x", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    run.later(5)
+    run.send(late)
+    run.later(60)
+    assert run.state("l[0].x") == "waiting(child)"
+    run.send(late)
+    assert run.run.used == {"items": 1, "tokens": 7}
+
+
+def test_a_step_that_is_pending_again_may_be_told_of_its_earlier_child():
+    """Also where it counts the producers of its wide join in its record."""
+    names = [f"l.p{i}" for i in range(40)]
+    call = step("l.x", "workflow", after=" ".join(names))
+    loop = foreach("l", "[1]", *map(step, names), call, timeout=5.0, retry=retry(2))
+    run = Driver(plan(loop)).begin()
+    run.drain()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    run.later(5)
+    assert run.state("l[0].x") == "pending"
+    late = ChildEnded(
+        path="l[0].x", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    run.send(late)
+    run.drain()
+    run.send(late)
+    assert (run.state("l[0].x"), run.run.used["tokens"]) == ("waiting(child)", 7)
+
+
+def test_a_run_that_is_over_counts_what_its_child_used_and_does_nothing_else():
+    run = Driver(plan(step("c", "workflow"), step("a"), finally_=[step("f")])).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    run.cancel()
+    run.drain()
+    before = deepcopy(run.run)
+    late = ChildEnded(
+        path="c", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    decision = run.send(late)
+    assert (run.refused[:6], decision.commands) == ("step c", ())
+    before.used = {"tokens": 7}
+    before.steps["c"].counted = {start.key: {"tokens": 7}}
+    assert run.run == before
 
 
 def test_pause_and_resume_go_down_to_the_child():
