@@ -33,9 +33,16 @@ def limit_of(draft: Draft, name: str) -> float | None:
 
 
 def left(draft: Draft) -> JsonObject:
-    """Return what is left of each part of the budget that is bounded, for a child run."""
-    limits = ((name, limit_of(draft, name)) for name in _PARTS)
-    return {n: max(0, limit - used_of(draft, n)) for n, limit in limits if limit is not None}
+    """Return what is left of each part of the budget that is bounded, for a child run.
+
+    What running answers may take is not left. What is given to a child run is not set aside.
+    """
+    bounds = {name: limit for name in _PARTS if (limit := limit_of(draft, name)) is not None}
+    taken = {"tokens": _promised(draft)} if "tokens" in bounds else {}
+    return {
+        name: max(0, limit - used_of(draft, name) - taken.get(name, 0))
+        for name, limit in bounds.items()
+    }
 
 
 def spent(draft: Draft, site: Site) -> str:
@@ -59,10 +66,15 @@ def held_back(draft: Draft, site: Site) -> str:
     limit = limit_of(draft, "tokens") if site.step.kind == "llm" else None
     if limit is None:
         return ""
-    promised = sum(_answer_of(draft.site(path)) for path in _models_in(draft, "running"))
+    promised = _promised(draft)
     if used_of(draft, "tokens") + promised + _answer_of(site) <= limit:
         return ""
     return f"{promised} tokens are promised to answers that are being written"
+
+
+def _promised(draft: Draft) -> int:
+    """Return how many tokens the answers may have that are being written."""
+    return sum(_answer_of(draft.site(path)) for path in _models_in(draft, "running"))
 
 
 def answered(draft: Draft) -> None:

@@ -273,6 +273,16 @@ def test_a_child_run_gets_what_is_left_of_the_budget():
     assert start.budget == {"items": 1, "tokens": 100}
 
 
+def test_what_running_answers_may_take_is_not_left_to_a_child_run():
+    asks = step("a", "llm", body={"max_tokens": 60})
+    made = plan(asks, step("b"), step("c", "workflow", after="b"), budget=BudgetLimits(tokens=100))
+    run = Driver(made).begin()
+    run.claim("a")
+    run.ok("b")
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert start.budget == {"tokens": 40}
+
+
 def test_a_child_run_is_held_to_its_own_budget_and_to_its_parents():
     def child_of(parent: dict[str, int]) -> Driver:
         made = plan(foreach("l", "[1, 2]", step("l.x")), budget=BudgetLimits(items=2))
