@@ -47,8 +47,9 @@ class StepRecord:
     grown by every claim and by every begin in the engine; `due` when the timer it waits for goes
     off; `data` what its kind remembers (a loop's counters and turn, an approval's hash).
     `deadline_at` bounds all attempts; `counted` is what of each of its child runs, by key, is in
-    the run's `used`; `ended` is the step's place in the order of completion, from 1 (counted by
-    `Run.apply`).
+    the run's `used`; `held_back` tells of a ready step that its claim was refused until an answer
+    that is being written is over (any move ends that); `ended` is the step's place in the order of
+    completion, from 1 (counted by `Run.apply`).
     """
 
     path: str
@@ -73,6 +74,7 @@ class StepRecord:
     data: JsonObject = field(default_factory=dict)
     deadline_at: datetime | None = None
     counted: JsonObject = field(default_factory=dict)
+    held_back: bool = False
     ended: int = 0
 
     @property
@@ -151,10 +153,10 @@ class Run:
     its own when it started this one; `used` counts child runs that ended, too, and grows after
     the end of the run where it has stopped some.
 
-    The last five fields are counted from the steps, by `apply` and when a run is made from stored
+    The last seven fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
-    neither pending nor final), `busy` (ready or running ones), `holding` (waiting ones that stop
-    the run's clock).
+    neither pending nor final), `running` and `held_back` ones (in that order), `busy` (ready or
+    running ones), `holding` (waiting ones that stop the run's clock).
     """
 
     id: str
@@ -185,6 +187,8 @@ class Run:
     ended: int = field(default=0, init=False, compare=False, repr=False)
     done: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False)
     active: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    running: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    held_back: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
     busy: int = field(default=0, init=False, compare=False, repr=False)
     holding: int = field(default=0, init=False, compare=False, repr=False)
 
@@ -220,16 +224,18 @@ class Run:
     def _change_step(self, change: StepChanged) -> None:
         record = self._writable(change.path)
         moved = record.state != change.after
-        if moved:
+        if moved or "held_back" in change.set:
             self._count(record, -1)
+        if moved:
             record.state = change.after
+            record.held_back = False
         for name, value in change.set.items():
             setattr(record, name, value)
-        if moved:
+        if moved or "held_back" in change.set:
             self._count(record, 1)
-            if record.is_final:
-                self.ended += 1
-                record.ended = self.ended
+        if moved and record.is_final:
+            self.ended += 1
+            record.ended = self.ended
 
     def _writable(self, path: str) -> StepRecord:
         record = self.steps.get(path)
@@ -245,14 +251,22 @@ class Run:
             frame = record.path.rpartition(".")[0]
             self.done[frame] = self.done.get(frame, 0) + by
             return
-        if by > 0:
-            self.active[record.path] = None
-        else:
-            del self.active[record.path]
+        _enter(self.active, record.path, by)
+        if state == "running":
+            _enter(self.running, record.path, by)
+        if record.held_back:
+            _enter(self.held_back, record.path, by)
         if state in {"ready", "running"}:
             self.busy += by
         elif record.data.get("pause_clock"):
             self.holding += by
+
+
+def _enter(paths: dict[str, None], path: str, by: int) -> None:
+    if by > 0:
+        paths[path] = None
+    else:
+        del paths[path]
 
 
 # ── what happens to a run from outside: the events that `decide` answers ──────────────────────

@@ -56,7 +56,7 @@ EVENTS: Final[dict[str, JsonObject]] = {
         {
             "attempt generation token": COUNT,
             "worker goto": TEXT,
-            "has_output recovered handled": FLAG,
+            "has_output recovered handled held_back": FLAG,
             "input output errors": ANY,
             "data counted": OBJECT,
             "error": _ERROR,

@@ -74,20 +74,36 @@ def held_back(draft: Draft, site: Site) -> str:
 
 def _promised(draft: Draft) -> int:
     """Return how many tokens the answers may have that are being written."""
-    return sum(_answer_of(draft.site(path)) for path in _models_in(draft, "running"))
+    sites = map(draft.site, draft.run.running)
+    return sum(_answer_of(site) for site in sites if site.step.kind == "llm")
 
 
 def answered(draft: Draft) -> None:
-    """Have those steps started that were held back while an answer was written that is over."""
-    if limit_of(draft, "tokens") is not None:
-        for path in _models_in(draft, "ready"):
-            enlist(draft, path, draft.site(path))
+    """Have steps started that were held back, in that order, as many as fit now.
+
+    To be called when an answer is over, and when a step that was let go has not begun.
+    """
+    limit = limit_of(draft, "tokens")
+    if limit is None:
+        return
+    left = limit - used_of(draft, "tokens")
+    for path in list(_fitting(draft, left)):
+        draft.note(path, held_back=False)
+        enlist(draft, path, draft.site(path))
 
 
-def _models_in(draft: Draft, state: str) -> Iterator[str]:
-    for path in draft.run.active:
-        if draft.run.steps[path].state == state and draft.site(path).step.kind == "llm":
-            yield path
+def _fitting(draft: Draft, left: float) -> Iterator[str]:
+    """Yield the first steps held back up to one that still has to wait.
+
+    One that asks for more than is left waits for nothing: its claim will fail it.
+    """
+    room = left - _promised(draft)
+    for path in draft.run.held_back:
+        answer = _answer_of(draft.site(path))
+        if room < answer <= left:
+            return
+        room -= answer if answer <= left else 0
+        yield path
 
 
 def _answer_of(site: Site) -> int:

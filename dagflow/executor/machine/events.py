@@ -85,6 +85,8 @@ def claim(draft: Draft, event: Claim) -> None:
         fail_attempt(draft, path, site, failure, retry=False)
         raise Refused(spent)
     if waits := budget.held_back(draft, site):
+        if not record.held_back:
+            draft.note(path, held_back=True)
         raise Refused(waits)
     if site.step.kind == "tool":
         budget.use(draft, {"tool_calls": 1})
