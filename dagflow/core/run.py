@@ -308,7 +308,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoseLease:
-    """The worker of a running step is gone, or gave it back (`released`: no attempt counted)."""
+    """The worker of a running step is gone, or gave it back (`released`: no attempt counted).
+
+    What it may have used counts either way.
+    """
 
     path: str
     token: int

@@ -145,12 +145,12 @@ def failed(draft: Draft, event: Fail) -> None:
 
 
 def lost(draft: Draft, event: LoseLease) -> None:
-    """Take a step back from a worker that is gone, or that gave it back unbegun."""
+    """Take a step back from a worker that is gone, or that gave it back as it was stopped."""
     site, record = _held(draft, event.path, event.token)
+    budget.forfeit(draft, site)
     if event.released:
         requeue(draft, event.path, site, attempt=record.attempt - 1)
         return
-    budget.forfeit(draft, site)
     failure = StepFailure(
         error_class="lost", message=f"worker {record.worker!r} was lost", attempt=record.attempt
     )

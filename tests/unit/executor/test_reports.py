@@ -274,7 +274,7 @@ def test_whoever_is_held_back_is_rung_for_again(seed):
         (Tick(), 60),
         (Cancel(), 60),
         (LoseLease(path="a", token=1), 60),
-        (LoseLease(path="a", token=1, released=True), 0),
+        (LoseLease(path="a", token=1, released=True), 60),
         (Succeed(path="a", token=1, output=None, used={"tokens": 7}), 7),
     ],
 )
@@ -284,6 +284,14 @@ def test_an_answer_that_nobody_reports_counts_in_full(ending, counted):
     run.now += timedelta(seconds=5)
     run.send(ending)
     assert run.run.used.get("tokens", 0) == counted
+
+
+def test_a_call_that_was_given_back_and_is_made_again_counts_twice():
+    run = Driver(plan(step("a", "tool"))).begin()
+    run.claim("a")
+    run.send(LoseLease(path="a", token=1, released=True))
+    run.ok("a")
+    assert (run.run.used, run.run.steps["a"].attempt) == ({"tool_calls": 2}, 1)
 
 
 def test_what_a_failed_attempt_used_counts_too():
