@@ -35,6 +35,10 @@ class Family(Protocol):
         """Return a run."""
         ...
 
+    def header_of(self, run_id: str) -> Header:
+        """Return what is fixed of a run."""
+        ...
+
     def plan_of(self, run_id: str) -> Plan:
         """Return a run's plan."""
         ...
@@ -120,19 +124,18 @@ def _stop(engine: Family, message: Message) -> None:
 
 def _tell(engine: Family, message: Message) -> None:
     """Tell a parent that its child is over."""
-    stored = engine.store.load(message.key.run_id)
-    child = engine.run(message.key.run_id)
+    child, header = engine.run(message.key.run_id), engine.header_of(message.key.run_id)
     engine.reach("before-child-ended")
     event = ChildEnded(
-        path=stored.header.parent_path,
+        path=header.parent_path,
         state=child.state,
         outputs=child.outputs,
         error=child.error,
-        key=stored.header.parent_key,
+        key=header.parent_key,
         used=child.used,
     )
     try:
-        engine.handle(stored.header.parent, event, settled=(message.key,))
+        engine.handle(header.parent, event, settled=(message.key,))
     except NotFoundError:
         engine.store.settle((message.key,))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
 from dagflow.core.errors import UnavailableError, VersionConflictError
@@ -45,6 +45,11 @@ from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
 
 _log = logging.getLogger(__name__)
+
+KEPT: Final = 4
+"""Runs that are over and were asked for again, kept in memory: a family's stopped child runs tell
+what they used one after another, and each telling would read the whole log.
+"""
 
 Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
@@ -93,6 +98,7 @@ class Engine:
         self._decide = decide
         self._lock = threading.RLock()
         self._held: dict[str, Held] = {}
+        self._over_runs: dict[str, Held] = {}
         self._plans: dict[str, Plan] = {}
         self._waiters = Waiters()
         self._aftermath = Aftermath(dispatcher, self.live, reach)
@@ -177,10 +183,10 @@ class Engine:
                 try:
                     return self._handle(held, events, claimant, settled)
                 except VersionConflictError:
-                    self._held.pop(run_id, None)
+                    self._forget(run_id)
                     self._catch_up(self._hold(run_id), version)
                 except BaseException:
-                    self._held.pop(run_id, None)  # it is ahead of what is stored
+                    self._forget(run_id)  # it is ahead of what is stored
                     raise
 
     def claim(self, run_id: str, paths: Sequence[str], claimant: Claimant) -> Handled:
@@ -192,6 +198,11 @@ class Engine:
         """Return a run as it is now, to read only. Raises `NotFoundError`."""
         with self._lock:
             return self._hold(run_id).run
+
+    def header_of(self, run_id: str) -> Header:
+        """Return what is fixed of a run. Raises `NotFoundError`."""
+        with self._lock:
+            return self._hold(run_id).header
 
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
@@ -336,13 +347,32 @@ class Engine:
         self._waiters.finish(held.run)
 
     def _hold(self, run_id: str) -> Held:
-        held = self._held.get(run_id)
+        held = self._held.get(run_id) or self._unchanged(run_id)
         if held is None:
             stored = self.store.load(run_id)
             held = loaded(stored, self._plan(stored.header.plan))
-            if not held.run.state.is_final:
-                self._held[run_id] = held
+        if held.run.state.is_final:
+            self._keep(held)
+        else:
+            self._held[run_id] = held
         return held
+
+    def _unchanged(self, run_id: str) -> Held | None:
+        """Return a kept run that is over, if nothing was added to it elsewhere."""
+        held = self._over_runs.get(run_id)
+        if held is None or self.store.versions([run_id]).get(run_id) != held.run.version:
+            return None
+        return held
+
+    def _keep(self, held: Held) -> None:
+        self._over_runs.pop(held.run.id, None)
+        self._over_runs[held.run.id] = held
+        while len(self._over_runs) > KEPT:
+            del self._over_runs[next(iter(self._over_runs))]
+
+    def _forget(self, run_id: str) -> None:
+        self._held.pop(run_id, None)
+        self._over_runs.pop(run_id, None)
 
     def _plan(self, digest: str) -> Plan:
         if digest not in self._plans:
