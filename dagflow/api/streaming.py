@@ -26,7 +26,7 @@ def event_view(event: StoredEvent) -> JsonObject:
 
 
 def is_over(runs: Runs, run_id: str) -> bool:
-    """Tell whether nothing more can happen to a run."""
+    """Tell whether a run is over: no step of it moves any more."""
     return runs.engine.store.get_run(run_id).state in _OVER
 
 

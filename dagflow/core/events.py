@@ -194,9 +194,9 @@ STEP_FIELDS: Final[_Table] = _table(
     {
         _INTEGER: "attempt generation token",
         _TEXT: "worker goto",
-        _FLAG: "has_output recovered handled",
+        _FLAG: "has_output recovered handled held_back",
         _JSON: "input output errors",
-        _OBJECT: "data",
+        _OBJECT: "data counted",
         _FAILURE_OR_NONE: "error",
         _TIME_OR_NONE: "lease_until due ready_at started_at finished_at deadline_at",
     }

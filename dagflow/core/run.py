@@ -44,9 +44,12 @@ class StepRecord:
 
     `state` is a label of `STATES`; `input` what its templates gave when it became ready (secrets
     as references); `has_output` tells an output of null from none; `token` is the fencing token,
-    grown by every claim; `due` when the timer it waits for goes off; `data` what its kind
-    remembers (a loop's counters and turn, an approval's hash). `deadline_at` bounds all attempts;
-    `ended` is the step's place in the order of completion, from 1 (counted by `Run.apply`).
+    grown by every claim and by every begin in the engine; `due` when the timer it waits for goes
+    off; `data` what its kind remembers (a loop's counters and turn, an approval's hash).
+    `deadline_at` bounds all attempts; `counted` is what of each of its child runs, by key, is in
+    the run's `used`; `held_back` tells of a ready step that its claim was refused until an answer
+    that is being written is over (any move ends that); `ended` is the step's place in the order of
+    completion, from 1 (counted by `Run.apply`).
     """
 
     path: str
@@ -70,6 +73,8 @@ class StepRecord:
     finished_at: datetime | None = None
     data: JsonObject = field(default_factory=dict)
     deadline_at: datetime | None = None
+    counted: JsonObject = field(default_factory=dict)
+    held_back: bool = False
     ended: int = 0
 
     @property
@@ -125,7 +130,7 @@ class StepsReset:
     """The composite at `path` begins again: these steps inside it are pending as at first.
 
     Their token and generation stay, so that a report of the earlier life is still void and the
-    idempotency key is the same.
+    idempotency key is the same; so does what was counted of child runs.
     """
 
     path: str
@@ -145,13 +150,14 @@ class Run:
     has left `pending`, under its run path (a step without one is pending); `version` counts
     applied batches; `prefix` is the path of the step, from the root run down, that started this
     child run ("" at the root). `budget` is what that step's run had left of each bounded part of
-    its own when it started this one; `used` counts child runs that ended, too. `order` is that of
-    the last `Pause` or `Resume` taken from the parent.
+    its own when it started this one; `used` counts child runs that ended, too, and grows after
+    the end of the run where it has stopped some. `order` is that of the last `Pause` or `Resume`
+    taken from the parent.
 
-    The last five fields are counted from the steps, by `apply` and when a run is made from stored
+    The last seven fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
-    neither pending nor final), `busy` (ready or running ones), `holding` (waiting ones that stop
-    the run's clock).
+    neither pending nor final), `running` and `held_back` ones (in that order), `busy` (ready or
+    running ones), `holding` (waiting ones that stop the run's clock).
     """
 
     id: str
@@ -183,6 +189,8 @@ class Run:
     ended: int = field(default=0, init=False, compare=False, repr=False)
     done: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False)
     active: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    running: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    held_back: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
     busy: int = field(default=0, init=False, compare=False, repr=False)
     holding: int = field(default=0, init=False, compare=False, repr=False)
 
@@ -209,22 +217,27 @@ class Run:
                     old = self._writable(path)
                     self._count(old, -1)
                     self.steps[path] = StepRecord(
-                        path=path, token=old.token, generation=old.generation
+                        path=path,
+                        token=old.token,
+                        generation=old.generation,
+                        counted=old.counted,
                     )
 
     def _change_step(self, change: StepChanged) -> None:
         record = self._writable(change.path)
         moved = record.state != change.after
-        if moved:
+        if moved or "held_back" in change.set:
             self._count(record, -1)
+        if moved:
             record.state = change.after
+            record.held_back = False
         for name, value in change.set.items():
             setattr(record, name, value)
-        if moved:
+        if moved or "held_back" in change.set:
             self._count(record, 1)
-            if record.is_final:
-                self.ended += 1
-                record.ended = self.ended
+        if moved and record.is_final:
+            self.ended += 1
+            record.ended = self.ended
 
     def _writable(self, path: str) -> StepRecord:
         record = self.steps.get(path)
@@ -240,14 +253,22 @@ class Run:
             frame = record.path.rpartition(".")[0]
             self.done[frame] = self.done.get(frame, 0) + by
             return
-        if by > 0:
-            self.active[record.path] = None
-        else:
-            del self.active[record.path]
+        _enter(self.active, record.path, by)
+        if state == "running":
+            _enter(self.running, record.path, by)
+        if record.held_back:
+            _enter(self.held_back, record.path, by)
         if state in {"ready", "running"}:
             self.busy += by
         elif record.data.get("pause_clock"):
             self.holding += by
+
+
+def _enter(paths: dict[str, None], path: str, by: int) -> None:
+    if by > 0:
+        paths[path] = None
+    else:
+        del paths[path]
 
 
 # ── what happens to a run from outside: the events that `decide` answers ──────────────────────
@@ -289,7 +310,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoseLease:
-    """The worker of a running step is gone, or gave it back (`released`: no attempt counted)."""
+    """The worker of a running step is gone, or gave it back (`released`: no attempt counted).
+
+    What it may have used counts either way.
+    """
 
     path: str
     token: int
@@ -324,7 +348,8 @@ class Signal:
 class ChildEnded:
     """A child run is over. `key`, where given, must be that of the `StartChild` in force.
 
-    What it `used` counts even if it is another one's.
+    What it `used` is all that it has used so far; it counts even if the key is another one's, and
+    is told again when it grows, by what child runs of its own were still doing.
     """
 
     path: str

@@ -40,6 +40,10 @@ class Family(Protocol):
         """Make what is wrong with a run the matter of no other."""
         ...
 
+    def header_of(self, run_id: str) -> Header:
+        """Return what is fixed of a run."""
+        ...
+
     def plan_of(self, run_id: str) -> Plan:
         """Return a run's plan."""
         ...
@@ -145,15 +149,19 @@ def _stop(engine: Family, message: Message) -> None:
 
 
 def _hold(engine: Family, message: Message) -> None:
-    """Let a child run stand still as long as its parent does; one that is finishing goes on."""
+    """Let a child run stand still as long as its parent does; one that is finishing goes on.
+
+    The order stays where the child is still to be started: who starts it looks for orders.
+    """
     order = int(str(message.body["order"]))
-    _pass_on(engine, message, Pause(order=order) if message.body["paused"] else Resume(order=order))
+    event = Pause(order=order) if message.body["paused"] else Resume(order=order)
+    start = MessageKey(message.key.run_id, "start_child", _key_of(message))
+    _pass_on(engine, message, event, is_to_come=engine.store.is_open(start))
 
 
 def _tell(engine: Family, message: Message) -> None:
     """Tell a parent that its child is over."""
-    header = engine.store.load(message.key.run_id).header
-    child = engine.run(message.key.run_id)
+    child, header = engine.run(message.key.run_id), engine.header_of(message.key.run_id)
     engine.reach("before-child-ended")
     event = ChildEnded(
         path=header.parent_path,
@@ -166,14 +174,9 @@ def _tell(engine: Family, message: Message) -> None:
     _pass_on(engine, message, event)
 
 
-def _pass_on(engine: Family, message: Message, event: Event) -> None:
-    """Hand an event to the run that a message is for, and settle the message with it.
-
-    It stays where that run is still to be started: who starts it looks for it.
-    """
+def _pass_on(engine: Family, message: Message, event: Event, *, is_to_come: bool = False) -> None:
+    """Hand an event to the run that a message is for, and settle the message with it."""
     run_id = addressee(engine, message)
-    start = MessageKey(message.key.run_id, "start_child", _key_of(message))
-    is_to_come = engine.store.is_open(start)
     with engine.apart(run_id):
         try:
             engine.handle(run_id, event, settled=(message.key,))

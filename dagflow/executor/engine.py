@@ -198,6 +198,11 @@ class Engine:
         with self._lock:
             return self._roster.hold(run_id).run
 
+    def header_of(self, run_id: str) -> Header:
+        """Return what is fixed of a run. Raises `NotFoundError`."""
+        with self._lock:
+            return self._roster.hold(run_id).header
+
     def plan_of(self, run_id: str) -> Plan:
         """Return the plan of a run. Raises `NotFoundError`."""
         with self._lock:

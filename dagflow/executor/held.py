@@ -122,7 +122,7 @@ class Turn:
             *(Message(key=MessageKey(run_id, "stop_child", key), body={}) for key in stopped),
         ]
         if held.header.parent and held.run.state.is_final:
-            found.append(Message(key=ended_key(held.run.id), body={}))
+            found.append(_ended(run_id, held.run.version + 1))
         holds = [command for command in self.commands if isinstance(command, HoldChild)]
         found.extend(_hold_child(run_id, hold, held.run.version + 1) for hold in holds)
         return found
@@ -153,9 +153,9 @@ def bell_key(run_id: str, path: str) -> MessageKey:
     return MessageKey(run_id, "dispatch", path)
 
 
-def ended_key(child: str) -> MessageKey:
-    """Name the message that tells a parent of its child's end."""
-    return MessageKey(child, "child_ended", "")
+def _ended(run_id: str, number: int) -> Message:
+    """Return the news of a child's end, or of what it used after it: each is settled by itself."""
+    return Message(key=MessageKey(run_id, "child_ended", str(number)), body={})
 
 
 def _dispatch(run_id: str, bell: Dispatch) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Final
 
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run
@@ -13,6 +14,11 @@ from dagflow.executor.held import Held, loaded
 from dagflow.executor.waiters import Waiters
 from dagflow.store.base import RunStore
 
+KEPT: Final = 4
+"""Runs that are over and were asked for again, kept in memory: a family's stopped child runs tell
+what they used one after another, and each telling would read the whole log.
+"""
+
 
 class Roster:
     """Runs by their id. Whoever uses it keeps other threads out meanwhile."""
@@ -20,6 +26,7 @@ class Roster:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._held: dict[str, Held] = {}
+        self._over: dict[str, Held] = {}
         self._plans: dict[str, Plan] = {}
         self._waiters = Waiters()
         self.broken = Broken()
@@ -37,13 +44,28 @@ class Roster:
 
     def hold(self, run_id: str) -> Held:
         """Return a run, which stays in memory until it is over. Raises `NotFoundError`."""
-        held = self._held.get(run_id)
+        held = self._held.get(run_id) or self._unchanged(run_id)
         if held is None:
             stored = self._store.load(run_id)
             held = loaded(stored, self.plan(stored.header.plan))
-            if not held.run.state.is_final:
-                self._held[run_id] = held
+        if held.run.state.is_final:
+            self._keep(held)
+        else:
+            self._held[run_id] = held
         return held
+
+    def _unchanged(self, run_id: str) -> Held | None:
+        """Return a kept run that is over, if nothing was added to it elsewhere."""
+        held = self._over.get(run_id)
+        if held is None or self._store.versions([run_id]).get(run_id) != held.run.version:
+            return None
+        return held
+
+    def _keep(self, held: Held) -> None:
+        self._over.pop(held.run.id, None)
+        self._over[held.run.id] = held
+        while len(self._over) > KEPT:
+            del self._over[next(iter(self._over))]
 
     def add(self, held: Held) -> None:
         """Take up a run that has just been created."""
@@ -53,6 +75,7 @@ class Roster:
     def drop(self, run_id: str) -> None:
         """Forget what is in memory of a run: it is to be read anew."""
         self._held.pop(run_id, None)
+        self._over.pop(run_id, None)
 
     def plan(self, digest: str) -> Plan:
         """Return a plan. Raises `NotFoundError`."""

@@ -19,7 +19,8 @@ class MessageKey:
     """Names one outbox row: a run has at most one message of a kind for a path.
 
     Of messages about a child run, `path` begins with the key of its start: each attempt has its
-    own.
+    own. What may be said again (orders to a child, what one used) is told apart by the version of
+    the run that says it.
     """
 
     run_id: str

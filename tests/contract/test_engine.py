@@ -599,6 +599,17 @@ async def test_closing_a_worker_gives_its_leases_back_uncounted(store: RunStore)
     assert bench.engine.run("r1").steps["a"].attempt == 1
 
 
+async def test_an_answer_that_the_end_of_a_worker_cut_off_counts_in_full(store: RunStore) -> None:
+    bench = Bench(store)
+    gate = Gate()
+    async with bench.worker(gate):
+        bench.start(plan(step("a", kind="llm", body={"max_tokens": 60})))
+        await eventually(lambda: gate.entered)
+
+    run = bench.engine.run("r1")
+    assert (run.steps["a"].state, run.steps["a"].attempt, run.used) == ("ready", 0, {"tokens": 60})
+
+
 def test_recovery_takes_back_what_a_gone_worker_held(store: RunStore) -> None:
     bench = Bench(store)
     bench.start(CHAIN)

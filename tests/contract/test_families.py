@@ -15,11 +15,12 @@ from dagflow.core.plan import RetryPolicy
 from dagflow.core.run import Cancel, Decide, Pause, Resume, RunState, Tick
 from dagflow.core.values import JsonValue
 from dagflow.executor.children import perform
+from dagflow.executor.engine import Claimant
 from dagflow.executor.recovery import recover
 from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
-from dagflow.store.rows import Batch, Message
-from tests.contract.engines import Bench, Gate
+from dagflow.store.rows import Batch, Message, StoredRun
+from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import approve, child, foreach, plan, step, wait
 
 INNER = plan(step("x"), name="inner")
@@ -107,6 +108,78 @@ def test_stopping_a_child_leaves_the_one_of_the_next_attempt(store: RunStore) ->
     perform(bench.engine, stop)
 
     assert [row.state for row in store.children("r1")] == ["timed_out", "running"]
+
+
+async def test_what_grandchildren_used_that_were_stopped_reaches_the_root(store: RunStore) -> None:
+    leaf = plan(step("t", kind="tool"), step("ask", kind="llm", body={"max_tokens": 60}))
+    bench, gate = Bench(store), Gate()
+    async with bench.worker(gate):
+        bench.start(plan(child("mid", "", plan(child("deep", "", leaf)))))
+        await eventually(lambda: len(gate.entered) == 2)
+        bench.engine.handle("r1", Cancel(by="me"))
+        await eventually(lambda: len(gate.stopped) == 2)
+
+    (mid,) = store.children("r1")
+    (deep,) = store.children(mid.id)
+    used = [bench.engine.run(run_id).used for run_id in (deep.id, mid.id, "r1")]
+    assert used == [{"tool_calls": 1, "tokens": 60}] * 3
+    assert store.outbox() == ()
+
+
+def test_a_run_that_is_over_is_not_read_anew_for_every_child_run_that_tells_it(
+    store: RunStore,
+) -> None:
+    noted = Noting(store)
+    bench = Bench(noted)
+    leaf = plan(step("t", kind="tool"), name="leaf")
+    loop = foreach("l", "", list(range(20)), child("l.call", "", leaf))
+    bench.start(plan(replace(loop, body={**loop.body, "concurrency": 20})))
+    until = bench.clock.now() + timedelta(days=1)
+    for row in store.children("r1"):
+        bench.engine.claim(row.id, ["t"], Claimant("w", until, 1))
+
+    bench.engine.handle("r1", Cancel(by="me"))
+
+    assert bench.engine.run("r1").used == {"items": 20, "tool_calls": 20}
+    assert noted.loaded.count("r1") == 1
+
+
+def test_a_run_that_is_over_is_read_anew_when_another_process_has_added_to_it(
+    store: RunStore,
+) -> None:
+    def tell_later(point: str) -> None:
+        if point == "before-child-ended":
+            raise UnavailableError("not yet")
+
+    first, other = Bench(store, reach=tell_later), Bench(store)
+    first.start(plan(child("call", "", plan(step("t", kind="tool"), name="leaf"))))
+    (row,) = store.children("r1")
+    until = first.clock.now() + timedelta(days=1)
+    first.engine.claim(row.id, ["t"], Claimant("w", until, 1))
+    first.engine.handle("r1", Cancel(by="me"))
+    assert other.engine.run("r1").used == {}
+
+    (message,) = [message for message in store.outbox() if message.key.kind == "child_ended"]
+    perform(Bench(store).engine, message)
+
+    assert other.engine.run("r1").used == {"tool_calls": 1}
+
+
+async def test_a_loop_that_is_retried_starts_its_child_runs_again(store: RunStore) -> None:
+    """Also where stopping the first and starting the second is stored in one batch."""
+    retry = RetryPolicy(attempts=2, on=("timeout",), backoff=0.0, jitter=0.0)
+    loop = foreach("l", "", [1], child("l.call", "", INNER))
+    clock = FakeClock()
+    bench = Bench(store, clock)
+    bench.start(plan(replace(loop, timeout=1.0, retry=retry)))
+    clock.advance(timedelta(seconds=1))
+    bench.engine.handle("r1", Tick())
+    async with bench.worker(named):
+        bench.engine.resume("r1")
+        run = await bench.finish()
+
+    assert run.state is RunState.SUCCEEDED
+    assert sorted(row.state for row in store.children("r1")) == ["cancelled", "succeeded"]
 
 
 def test_a_stop_that_was_not_done_is_not_lost_by_the_next_one(store: RunStore) -> None:
@@ -241,11 +314,12 @@ class Once:
 
 
 class Noting:
-    """A store that notes the messages that are put in it."""
+    """A store that notes the messages that are put in it, and the runs that are read."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self.messages: list[Message] = []
+        self.loaded: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -253,3 +327,7 @@ class Noting:
     def append(self, batch: Batch, *, expected_version: int) -> int:
         self.messages.extend(batch.messages)
         return self._store.append(batch, expected_version=expected_version)
+
+    def load(self, run_id: str, *, after: int = 0) -> StoredRun:
+        self.loaded.append(run_id)
+        return self._store.load(run_id, after=after)

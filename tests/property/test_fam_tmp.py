@@ -32,4 +32,3 @@ def test_a_family_of_runs_comes_to_one_end_through_deaths_and_orders_at_once(par
         if root.state == "succeeded":
             states = {row.state for row in house.rows()}
             assert states == {"succeeded"}, f"seed {seed}"
-

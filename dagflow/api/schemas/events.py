@@ -56,9 +56,9 @@ EVENTS: Final[dict[str, JsonObject]] = {
         {
             "attempt generation token": COUNT,
             "worker goto": TEXT,
-            "has_output recovered handled": FLAG,
+            "has_output recovered handled held_back": FLAG,
             "input output errors": ANY,
-            "data": OBJECT,
+            "data counted": OBJECT,
             "error": _ERROR,
             "lease_until due ready_at started_at finished_at deadline_at": nullable(INSTANT),
         }

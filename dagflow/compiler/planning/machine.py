@@ -230,7 +230,7 @@ def _from_running(nature: _Nature) -> Iterator[tuple[str, str, str]]:
     if nature.retry.attempts > 1:
         yield "running", "waiting(backoff)", _retried(nature.retry)
     if not nature.in_engine:
-        yield "running", "ready", ALWAYS  # a worker may give back what it has not begun
+        yield "running", "ready", ALWAYS  # a worker that is stopped gives its leases back
     elif nature.retry.attempts > 1:
         yield "running", "ready", _retried(nature.retry)
     for reason in nature.waits_for:

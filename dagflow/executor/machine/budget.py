@@ -23,9 +23,7 @@ _PARTS: Final = tuple(field.name for field in fields(BudgetLimits))
 
 def used_of(draft: Draft, name: str) -> float:
     """Return what the run has used so far of something."""
-    used = draft.run.used.get(name, 0)
-    assert isinstance(used, int | float)
-    return used
+    return _amount(draft.run.used, name)
 
 
 def limit_of(draft: Draft, name: str) -> float | None:
@@ -35,9 +33,16 @@ def limit_of(draft: Draft, name: str) -> float | None:
 
 
 def left(draft: Draft) -> JsonObject:
-    """Return what is left of each part of the budget that is bounded, for a child run."""
-    limits = ((name, limit_of(draft, name)) for name in _PARTS)
-    return {n: max(0, limit - used_of(draft, n)) for n, limit in limits if limit is not None}
+    """Return what is left of each part of the budget that is bounded, for a child run.
+
+    What running answers may take is not left. What is given to a child run is not set aside.
+    """
+    bounds = {name: limit for name in _PARTS if (limit := limit_of(draft, name)) is not None}
+    taken = {"tokens": _promised(draft)} if "tokens" in bounds else {}
+    return {
+        name: max(0, limit - used_of(draft, name) - taken.get(name, 0))
+        for name, limit in bounds.items()
+    }
 
 
 def spent(draft: Draft, site: Site) -> str:
@@ -61,23 +66,44 @@ def held_back(draft: Draft, site: Site) -> str:
     limit = limit_of(draft, "tokens") if site.step.kind == "llm" else None
     if limit is None:
         return ""
-    promised = sum(_answer_of(draft.site(path)) for path in _models_in(draft, "running"))
+    promised = _promised(draft)
     if used_of(draft, "tokens") + promised + _answer_of(site) <= limit:
         return ""
     return f"{promised} tokens are promised to answers that are being written"
 
 
+def _promised(draft: Draft) -> int:
+    """Return how many tokens the answers may have that are being written."""
+    sites = map(draft.site, draft.run.running)
+    return sum(_answer_of(site) for site in sites if site.step.kind == "llm")
+
+
 def answered(draft: Draft) -> None:
-    """Have those steps started that were held back while an answer was written that is over."""
-    if limit_of(draft, "tokens") is not None:
-        for path in _models_in(draft, "ready"):
-            enlist(draft, path, draft.site(path))
+    """Have steps started that were held back, in that order, as many as fit now.
+
+    To be called when an answer is over, and when a step that was let go has not begun.
+    """
+    limit = limit_of(draft, "tokens")
+    if limit is None:
+        return
+    left = limit - used_of(draft, "tokens")
+    for path in list(_fitting(draft, left)):
+        draft.note(path, held_back=False)
+        enlist(draft, path, draft.site(path))
 
 
-def _models_in(draft: Draft, state: str) -> Iterator[str]:
-    for path in draft.run.active:
-        if draft.run.steps[path].state == state and draft.site(path).step.kind == "llm":
-            yield path
+def _fitting(draft: Draft, left: float) -> Iterator[str]:
+    """Yield the first steps held back up to one that still has to wait.
+
+    One that asks for more than is left waits for nothing: its claim will fail it.
+    """
+    room = left - _promised(draft)
+    for path in draft.run.held_back:
+        answer = _answer_of(draft.site(path))
+        if room < answer <= left:
+            return
+        room -= answer if answer <= left else 0
+        yield path
 
 
 def _answer_of(site: Site) -> int:
@@ -92,11 +118,27 @@ def forfeit(draft: Draft, site: Site) -> None:
         use(draft, {"tokens": _answer_of(site)})
 
 
+def count_child(draft: Draft, path: str, key: str, used: JsonObject) -> None:
+    """Add what a child run used beyond what is counted of it, whatever its step and run do now."""
+    counted = draft.record(path).counted
+    before = counted.get(key, {})
+    assert isinstance(before, dict)
+    more: JsonObject = {
+        n: amount for n in used if (amount := _amount(used, n) - _amount(before, n)) > 0
+    }
+    if more:
+        draft.note(path, counted={**counted, key: {**before, **{n: used[n] for n in more}}})
+        use(draft, more)
+
+
 def use(draft: Draft, amounts: JsonObject) -> None:
     """Add up what was used."""
-    total = dict(draft.run.used)
-    for name, amount in amounts.items():
-        if isinstance(amount, int | float) and amount:
-            total[name] = used_of(draft, name) + amount
-    if total != draft.run.used:
-        draft.set_run(used=total)
+    more = {name: amount for name in amounts if (amount := _amount(amounts, name))}
+    if more:
+        total: JsonObject = {n: used_of(draft, n) + amount for n, amount in more.items()}
+        draft.set_run(used={**draft.run.used, **total})
+
+
+def _amount(amounts: JsonObject, name: str) -> float:
+    amount = amounts.get(name, 0)
+    return amount if isinstance(amount, int | float) else 0

@@ -85,7 +85,7 @@ class Draft:
         if (before, after) not in site.moves:
             raise IllegalMoveError(path, before, after)
         self.apply(StepChanged(path=path, before=before, after=after, at=self.now, set=fields))
-        if before == "running" and site.step.kind == "llm":
+        if site.step.kind == "llm" and before in {"ready", "running"} and after != "running":
             self.later("answered")
 
     def note(self, path: str, **fields: object) -> None:

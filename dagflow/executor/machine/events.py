@@ -85,6 +85,8 @@ def claim(draft: Draft, event: Claim) -> None:
         fail_attempt(draft, path, site, failure, retry=False)
         raise Refused(spent)
     if waits := budget.held_back(draft, site):
+        if not record.held_back:
+            draft.note(path, held_back=True)
         raise Refused(waits)
     if site.step.kind == "tool":
         budget.use(draft, {"tool_calls": 1})
@@ -143,12 +145,12 @@ def failed(draft: Draft, event: Fail) -> None:
 
 
 def lost(draft: Draft, event: LoseLease) -> None:
-    """Take a step back from a worker that is gone, or that gave it back unbegun."""
+    """Take a step back from a worker that is gone, or that gave it back as it was stopped."""
     site, record = _held(draft, event.path, event.token)
+    budget.forfeit(draft, site)
     if event.released:
         requeue(draft, event.path, site, attempt=record.attempt - 1)
         return
-    budget.forfeit(draft, site)
     failure = StepFailure(
         error_class="lost", message=f"worker {record.worker!r} was lost", attempt=record.attempt
     )
@@ -231,7 +233,7 @@ def child_ended(draft: Draft, event: ChildEnded) -> None:
     """Take what a child run came to."""
     path = event.path
     site, record = draft.site(path), draft.record(path)
-    _count_child(draft, event)
+    budget.count_child(draft, path, event.key, event.used)
     if record.state != "waiting(child)" or site.step.kind != "workflow":
         raise Refused(f"step {path} is {record.state}: it waits for no child run")
     if event.key and event.key != record.data["key"]:
@@ -241,16 +243,6 @@ def child_ended(draft: Draft, event: ChildEnded) -> None:
         return
     failure = event.error or failure_of(child_failure(event.state))
     fail_attempt(draft, path, site, replace(failure, retry_after=None))
-
-
-def _count_child(draft: Draft, event: ChildEnded) -> None:
-    """Add what a child run used, once, also where its step doesn't wait for it any more."""
-    record = draft.record(event.path)
-    counted = record.data.get("counted") or []
-    assert isinstance(counted, list)
-    if event.used and event.key not in counted and not draft.run.state.is_final:
-        draft.note(event.path, data={**record.data, "counted": [*counted, event.key]})
-        budget.use(draft, event.used)
 
 
 def settled(draft: Draft, event: Settle) -> None:

@@ -27,8 +27,14 @@ def start(draft: Draft, path: str, site: Site) -> None:
     record = draft.record(path)
     if record.state != "ready" or draft.run.paused:
         return
-    fields: dict[str, object] = {"attempt": record.attempt + 1, "started_at": draft.now}
-    draft.move(path, site, "running", **fields)
+    draft.move(
+        path,
+        site,
+        "running",
+        token=record.token + 1,
+        attempt=record.attempt + 1,
+        started_at=draft.now,
+    )
     try:
         STARTS[site.step.kind](draft, path, site)
     except StepError as error:
@@ -46,9 +52,12 @@ def idempotency_key(run: Run, path: str, generation: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def child_key(run: Run, path: str, generation: int, attempt: int) -> str:
-    """Return the key of one attempt's child run: a retry is another child."""
-    text = f"{idempotency_key(run, path, generation)}\0{attempt}"
+def child_key(run: Run, path: str, generation: int, token: int) -> str:
+    """Return the key of one attempt's child run: a retry is another child.
+
+    So is a repeat of what is around the step, by which the token goes on growing.
+    """
+    text = f"{idempotency_key(run, path, generation)}\0{token}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -102,7 +111,7 @@ def take_signal(draft: Draft, path: str, site: Site, name: str) -> None:
 
 def _workflow(draft: Draft, path: str, site: Site) -> None:
     record, run = draft.record(path), draft.run
-    key = child_key(run, path, record.generation, record.attempt)
+    key = child_key(run, path, record.generation, record.token)
     due = _timeout(draft, site)
     given = record.input.get("with") if isinstance(record.input, dict) else None
     _wait(draft, path, site, "waiting(child)", due=due, data={"key": key})

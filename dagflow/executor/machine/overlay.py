@@ -54,7 +54,7 @@ class Overlay(dict[str, V]):
         yield from super().__iter__()
 
 
-_MAPPINGS: Final = frozenset({"steps", "signals", "done", "active"})
+_MAPPINGS: Final = frozenset({"steps", "signals", "done", "active", "running", "held_back"})
 _FIELDS: Final = tuple(name for name in Run.__slots__ if name not in _MAPPINGS)
 _RECORD: Final = tuple(StepRecord.__slots__)
 
@@ -71,6 +71,8 @@ class Shadow(Run):
         self.signals = Overlay(run.signals)
         self.done = Overlay(run.done)
         self.active = Overlay(run.active)
+        self.running = Overlay(run.running)
+        self.held_back = Overlay(run.held_back)
 
     def _writable(self, path: str) -> StepRecord:
         steps = self.steps

@@ -9,6 +9,7 @@ import pytest
 
 from dagflow.core.errors import ValueRefusedError
 from dagflow.core.events import RUN_FIELDS, STEP_FIELDS, decode, encode
+from dagflow.core.plan import BudgetLimits
 from dagflow.core.run import (
     Change,
     Run,
@@ -126,9 +127,13 @@ def test_a_recorded_log_replays_to_the_same_run():
 
 
 def test_a_run_made_from_stored_records_counts_what_a_replayed_one_does():
-    run = Driver(plan(foreach("l", "[1, 2]", step("l.x"), concurrency=2), step("b"))).begin()
+    loop = foreach("l", "[1, 2]", step("l.x"), concurrency=2)
+    asks = [step(name, "llm", body={"max_tokens": 6}) for name in "bc"]
+    run = Driver(plan(loop, *asks, budget=BudgetLimits(tokens=10))).begin()
     run.ok("l[0].x", 1)
     run.claim("b")
+    run.claim("c")
+    assert run.run.held_back
     stored = Run(id="r1", plan="", inputs={}, steps=run.run.steps)
-    for name in ("done", "active", "busy", "ended", "holding"):
+    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back"):
         assert getattr(stored, name) == getattr(run.run, name), name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_decide_does_not_write_the_run_that_it_is_given():
     decision = decide_all(made, run.run, events, run.now, evaluator=Evaluator())
     assert decision.changes
     assert run.run == before
-    for name in ("done", "active", "busy", "ended", "holding"):
+    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back"):
         assert getattr(run.run, name) == getattr(before, name)
 
 
@@ -192,13 +193,88 @@ def test_an_answer_that_was_cut_off_lets_the_next_one_start():
     assert [it.path for it in decision.commands if isinstance(it, Dispatch)] == ["b"]
 
 
+def test_the_end_of_an_answer_rings_for_those_only_that_were_held_back():
+    loop = foreach("l", "inputs['xs']", asking("l.x", 10), concurrency=100)
+    run = Driver(plan(loop, budget=BudgetLimits(tokens=1000)), {"xs": [0] * 100}).begin()
+    run.drain()
+    assert run.ended.value == "succeeded"
+    assert len(run.dispatched()) == 100
+
+
+def test_as_many_of_those_held_back_are_rung_for_as_fit():
+    steps = [asking("a", 60), *(asking(name, 30) for name in "bcdef")]
+    run = Driver(plan(*steps, budget=BudgetLimits(tokens=100))).begin()
+    for name in "abdfec":
+        run.claim(name)
+    assert run.states("a", "b") == {"a": "running", "b": "running"}
+    run.commands.clear()
+    run.send(Succeed(path="a", token=1, output=None, used={"tokens": 10}))
+    assert run.dispatched() == ["d", "f"]
+    run.claim("d")
+    run.claim("f")
+    run.send(Succeed(path="d", token=1, output=None, used={"tokens": 20}))
+    assert run.dispatched() == ["d", "f"]
+    run.send(Succeed(path="f", token=1, output=None, used={"tokens": 10}))
+    assert run.dispatched() == ["d", "f", "e"]
+
+
+def test_a_step_that_was_let_go_and_does_not_begin_lets_the_next_one_go():
+    last = replace(asking("c", 50), timeout=9.0)
+    made = plan(
+        asking("a", 60),
+        replace(asking("b", 50), deadline=5.0),
+        last,
+        budget=BudgetLimits(tokens=100),
+    )
+    run = Driver(made).begin()
+    for name in "abc":
+        run.claim(name)
+    run.commands.clear()
+    run.send(Succeed(path="a", token=1, output=None, used={"tokens": 20}))
+    assert run.dispatched() == ["b"]
+    run.later(5)
+    assert run.state("b") == "timed_out"
+    assert run.dispatched() == ["b", "c"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_is_held_back_is_rung_for_again(seed):
+    """Steps are claimed when the bell rings for them, and not otherwise."""
+    dice = Random(seed)
+    steps = [
+        replace(asking(f"s{i}", dice.choice([10, 30, 50, 90])), retry=retry(2)) for i in range(20)
+    ]
+    run = Driver(plan(*steps, budget=BudgetLimits(tokens=dice.choice([100, 300])))).begin()
+    while True:
+        bells, run.commands = run.dispatched(), []
+        dice.shuffle(bells)
+        for path in bells:
+            run.claim(path)
+        running = [path for path, it in run.run.steps.items() if it.state == "running"]
+        if not running and not run.dispatched():
+            break
+        for path in dice.sample(running, min(len(running), 2)):
+            token, used = run.token(path), {"tokens": dice.choice([0, 5, 60])}
+            error = StepFailure(error_class=dice.choice(["user", "model"]), message="x")
+            run.send(
+                dice.choice(
+                    [
+                        Succeed(path=path, token=token, output=None, used=used),
+                        Fail(path=path, token=token, error=error, used=used),
+                        LoseLease(path=path, token=token),
+                    ]
+                )
+            )
+    assert run.run.state.is_final
+
+
 @pytest.mark.parametrize(
     ("ending", "counted"),
     [
         (Tick(), 60),
         (Cancel(), 60),
         (LoseLease(path="a", token=1), 60),
-        (LoseLease(path="a", token=1, released=True), 0),
+        (LoseLease(path="a", token=1, released=True), 60),
         (Succeed(path="a", token=1, output=None, used={"tokens": 7}), 7),
     ],
 )
@@ -208,6 +284,14 @@ def test_an_answer_that_nobody_reports_counts_in_full(ending, counted):
     run.now += timedelta(seconds=5)
     run.send(ending)
     assert run.run.used.get("tokens", 0) == counted
+
+
+def test_a_call_that_was_given_back_and_is_made_again_counts_twice():
+    run = Driver(plan(step("a", "tool"))).begin()
+    run.claim("a")
+    run.send(LoseLease(path="a", token=1, released=True))
+    run.ok("a")
+    assert (run.run.used, run.run.steps["a"].attempt) == ({"tool_calls": 2}, 1)
 
 
 def test_what_a_failed_attempt_used_counts_too():

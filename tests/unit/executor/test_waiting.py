@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -21,7 +22,17 @@ from dagflow.core.run import (
     StopChild,
 )
 from dagflow.executor.decide import approval_hash
-from tests.unit.executor.plans import START, Driver, approve, foreach, plan, retry, step, wait
+from tests.unit.executor.plans import (
+    START,
+    Driver,
+    approve,
+    foreach,
+    plan,
+    repeat,
+    retry,
+    step,
+    wait,
+)
 
 
 def test_an_approval_gives_who_when_and_what_they_said():
@@ -230,6 +241,26 @@ def test_a_retried_child_is_another_run_and_the_first_ones_end_is_void():
     assert run.state("c") == "succeeded"
 
 
+@pytest.mark.parametrize("composite", ["foreach", "repeat"])
+def test_a_composite_that_begins_again_asks_for_another_child_run(composite: str):
+    inner = step("l.x", "workflow")
+    options = {"timeout": 5.0, "retry": retry(2)}
+    loop = (
+        foreach("l", "[1]", inner, **options)
+        if composite == "foreach"
+        else repeat("l", "true", inner, max_=1, **options)
+    )
+    run = Driver(plan(loop)).begin()
+    run.later(5)
+    first, second = [c.key for c in run.commands if isinstance(c, StartChild)]
+    assert [c.key for c in run.commands if isinstance(c, StopChild)] == [first]
+    assert first != second
+    run.send(ChildEnded(path="l[0].x", state=RunState.CANCELLED, outputs=None, key=first))
+    assert (run.refused[:4], run.state("l[0].x")) == ("step", "waiting(child)")
+    run.send(ChildEnded(path="l[0].x", state=RunState.SUCCEEDED, outputs={}, key=second))
+    assert run.state("l") == "succeeded"
+
+
 def test_a_child_run_gets_what_is_left_of_the_budget():
     made = plan(
         foreach("l", "[1, 2]", step("l.x")),
@@ -240,6 +271,16 @@ def test_a_child_run_gets_what_is_left_of_the_budget():
     run.drain({})
     (start,) = [c for c in run.commands if isinstance(c, StartChild)]
     assert start.budget == {"items": 1, "tokens": 100}
+
+
+def test_what_running_answers_may_take_is_not_left_to_a_child_run():
+    asks = step("a", "llm", body={"max_tokens": 60})
+    made = plan(asks, step("b"), step("c", "workflow", after="b"), budget=BudgetLimits(tokens=100))
+    run = Driver(made).begin()
+    run.claim("a")
+    run.ok("b")
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    assert start.budget == {"tokens": 40}
 
 
 def test_a_child_run_is_held_to_its_own_budget_and_to_its_parents():
@@ -275,6 +316,66 @@ def test_a_child_that_was_given_up_counts_once():
     run.send(late)
     assert run.refused
     assert (run.state("c"), run.run.used) == ("waiting(child)", {"tokens": 7})
+
+
+def test_what_a_child_tells_again_counts_by_what_it_has_grown():
+    run = Driver(plan(step("c", "workflow"), step("a"))).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    for used in ({"tokens": 7}, {"tokens": 9, "tool_calls": 1}, {"tokens": 7}):
+        told = ChildEnded(path="c", state=RunState.SUCCEEDED, outputs={}, key=start.key, used=used)
+        run.send(told)
+    assert run.run.used == {"tokens": 9, "tool_calls": 1}
+
+
+def test_what_was_counted_of_a_child_survives_a_repeat_of_the_loop_around_it():
+    inner = step("l.x", "workflow")
+    made = plan(foreach("l", "[1]", inner, timeout=5.0, retry=retry(2, backoff=60.0)))
+    run = Driver(made).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    late = ChildEnded(
+        path="l[0].x", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    run.later(5)
+    run.send(late)
+    run.later(60)
+    assert run.state("l[0].x") == "waiting(child)"
+    run.send(late)
+    assert run.run.used == {"items": 1, "tokens": 7}
+
+
+def test_a_step_that_is_pending_again_may_be_told_of_its_earlier_child():
+    """Also where it counts the producers of its wide join in its record."""
+    names = [f"l.p{i}" for i in range(40)]
+    call = step("l.x", "workflow", after=" ".join(names))
+    loop = foreach("l", "[1]", *map(step, names), call, timeout=5.0, retry=retry(2))
+    run = Driver(plan(loop)).begin()
+    run.drain()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    run.later(5)
+    assert run.state("l[0].x") == "pending"
+    late = ChildEnded(
+        path="l[0].x", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    run.send(late)
+    run.drain()
+    run.send(late)
+    assert (run.state("l[0].x"), run.run.used["tokens"]) == ("waiting(child)", 7)
+
+
+def test_a_run_that_is_over_counts_what_its_child_used_and_does_nothing_else():
+    run = Driver(plan(step("c", "workflow"), step("a"), finally_=[step("f")])).begin()
+    (start,) = [c for c in run.commands if isinstance(c, StartChild)]
+    run.cancel()
+    run.drain()
+    before = deepcopy(run.run)
+    late = ChildEnded(
+        path="c", state=RunState.CANCELLED, outputs=None, key=start.key, used={"tokens": 7}
+    )
+    decision = run.send(late)
+    assert (run.refused[:6], decision.commands) == ("step c", ())
+    before.used = {"tokens": 7}
+    before.steps["c"].counted = {start.key: {"tokens": 7}}
+    assert run.run == before
 
 
 def test_pause_and_resume_go_down_to_the_child():
