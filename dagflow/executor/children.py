@@ -40,6 +40,10 @@ class Family(Protocol):
         """Make what is wrong with a run the matter of no other."""
         ...
 
+    def fresh(self, run_id: str) -> Run:
+        """Return a run as it is in the database."""
+        ...
+
     def header_of(self, run_id: str) -> Header:
         """Return what is fixed of a run."""
         ...
@@ -161,7 +165,7 @@ def _hold(engine: Family, message: Message) -> None:
 
 def _tell(engine: Family, message: Message) -> None:
     """Tell a parent that its child is over."""
-    child, header = engine.run(message.key.run_id), engine.header_of(message.key.run_id)
+    child, header = engine.fresh(message.key.run_id), engine.header_of(message.key.run_id)
     engine.reach("before-child-ended")
     event = ChildEnded(
         path=header.parent_path,

@@ -198,6 +198,14 @@ class Engine:
         with self._lock:
             return self._roster.hold(run_id).run
 
+    def fresh(self, run_id: str) -> Run:
+        """Return a run as it is in the database, to read only. Raises `NotFoundError`."""
+        with self._lock:
+            held = self._roster.hold(run_id)
+            if self.store.versions([run_id]).get(run_id) != held.run.version:
+                self._follow(held)
+            return held.run
+
     def header_of(self, run_id: str) -> Header:
         """Return what is fixed of a run. Raises `NotFoundError`."""
         with self._lock:

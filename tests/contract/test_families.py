@@ -12,11 +12,11 @@ import pytest
 from dagflow.core.clock import FakeClock
 from dagflow.core.errors import UnavailableError
 from dagflow.core.plan import RetryPolicy
-from dagflow.core.run import Cancel, Decide, Pause, Resume, RunState, Tick
+from dagflow.core.run import Cancel, Decide, Pause, Resume, RunState, Succeed, Tick
 from dagflow.core.values import JsonValue
 from dagflow.executor.children import perform
 from dagflow.executor.engine import Claimant
-from dagflow.executor.recovery import recover
+from dagflow.executor.recovery import recover, sweep
 from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Message, StoredRun
@@ -299,6 +299,22 @@ def test_a_process_that_dies_between_starting_a_child_and_pausing_it_is_made_up_
     recover(Bench(store).engine)
 
     assert states(store) == ["paused", "paused"]
+
+
+def test_a_process_that_has_not_heard_of_a_child_s_end_tells_the_parent_what_it_came_to(
+    store: RunStore,
+) -> None:
+    behind = Bench(store)
+    behind.start(plan(child("call", "", INNER)))
+    (row,) = store.children("r1")
+    worker = Bench(store, reach=dying("before-child-ended")).engine
+    (attempt,) = worker.claim(row.id, ["x"], Claimant("w", behind.clock.now(), 1)).attempts
+    with pytest.raises(Dying):
+        worker.handle(row.id, Succeed(path="x", token=attempt.token, output=None))
+
+    sweep(behind.engine, everything=False)
+
+    assert states(store) == ["succeeded", "succeeded"]
 
 
 class Once:

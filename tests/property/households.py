@@ -9,9 +9,12 @@ from random import Random
 from typing import Any, Final
 
 from dagflow.core.clock import FakeClock
+from dagflow.core.plan import RetryPolicy
 from dagflow.core.run import Cancel, Event, Fail, Pause, Resume, Run, StepFailure, Succeed, Tick
+from dagflow.executor.attempts import step_of
 from dagflow.executor.children import awaited
 from dagflow.executor.engine import Claimant
+from dagflow.executor.ids import child_run_id
 from dagflow.executor.recovery import recover, sweep
 from dagflow.executor.steps.base import Attempt
 from dagflow.store.memory import MemoryRunStore
@@ -23,9 +26,10 @@ _INNER: Final = plan(step("x", kind="tool"), step("y", "x", kind="tool"), name="
 _MIDDLE: Final = plan(
     step("t", kind="tool"), replace(child("deep", "", _INNER), timeout=60.0), name="middle"
 )
+_AGAIN: Final = RetryPolicy(attempts=3, on=("timeout", "user", "lost"), backoff=0.0)
 ROOT: Final = plan(
-    foreach("f", "", [1, 2, 3], child("f.g", "", _MIDDLE)),
-    child("c", "", _INNER),
+    replace(foreach("f", "", [1, 2, 3], child("f.g", "", _MIDDLE)), timeout=45.0, retry=_AGAIN),
+    replace(child("c", "", _INNER), timeout=25.0, retry=_AGAIN),
     step("z", "f c", kind="tool"),
 )
 DEATH, MEDDLING = 0.01, 0.03
@@ -115,6 +119,16 @@ class Household:
             parent = process.engine.run(run_id)
             for one in awaited(process.engine.plan_of(run_id), parent):
                 yield parent, process.engine.run(one)
+
+    def results(self, process: Process) -> Iterator[str]:
+        """Yield the state of the last child run of each workflow step that succeeded."""
+        for row in self.rows():
+            run, made = process.engine.run(row.id), process.engine.plan_of(row.id)
+            for record in run.steps.values():
+                kind = step_of(made, record.path).kind
+                if (kind, record.state) == ("workflow", "succeeded"):
+                    child_id = child_run_id(run.id, str(record.data["key"]))
+                    yield self.store.get_run(child_id).state
 
     def calls(self) -> int:
         """Return how often a tool was called, from the logs."""
