@@ -144,16 +144,21 @@ def asked(batch: Batch) -> list[Row]:
 
 
 def answered(batch: Batch) -> list[Row]:
-    """Return what changes about approvals that a batch decides, one way or another."""
-    return [
-        {
-            "which": approval_id(batch.run.id, change.path),
-            "state": change.after,
-            "decided_at": micros(change.at),
-        }
-        for change in batch.changes
-        if isinstance(change, StepChanged) and change.before == ASKED and change.after != ASKED
-    ]
+    """Return what changes about approvals that a batch decides, one way or another.
+
+    One that it asks again afterwards is left out: that is a new question in the same row.
+    """
+    found: dict[str, Row] = {}
+    for change in batch.changes:
+        if isinstance(change, StepChanged) and change.after == ASKED:
+            found.pop(change.path, None)
+        elif isinstance(change, StepChanged) and change.before == ASKED:
+            found[change.path] = {
+                "which": approval_id(batch.run.id, change.path),
+                "state": change.after,
+                "decided_at": micros(change.at),
+            }
+    return list(found.values())
 
 
 def message_fields(message: Message, at: datetime) -> Row:

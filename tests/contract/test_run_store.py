@@ -405,6 +405,21 @@ def test_an_approval_is_listed_while_it_waits_and_kept_when_it_is_decided(
     assert store.get_approval(asked.id) == replace(asked, state="succeeded", decided_at=NOW)
 
 
+def test_an_approval_that_ends_and_is_asked_again_in_one_batch_waits(
+    store: RunStore, writer: Writer
+) -> None:
+    writer.append(writer.stepped("page", "waiting(approval)", due=after(600)), expected=1)
+
+    writer.append(
+        writer.stepped("page", "failed"),
+        writer.stepped("page", "waiting(approval)", due=after(900)),
+        expected=2,
+    )
+
+    (asked,) = store.approvals()
+    assert (asked.state, asked.expires_at, asked.decided_at) == ("waiting", after(900), None)
+
+
 def test_an_unknown_approval_is_not_found(store: RunStore) -> None:
     with pytest.raises(NotFoundError, match="there is no approval apr_0"):
         store.get_approval("apr_0")

@@ -9,7 +9,7 @@ import pytest
 from dagflow.core.run import RunState
 from tests.property.households import Household
 
-SEEDS = 2_000 if os.environ.get("DAGFLOW_FULL") == "1" else 100
+SEEDS = 2_000 if os.environ.get("DAGFLOW_FULL") == "1" else 60
 PARTS = 10
 
 

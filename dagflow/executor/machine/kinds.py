@@ -61,9 +61,12 @@ def child_key(run: Run, path: str, generation: int, token: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def approval_hash(path: str, arguments: JsonValue, message: JsonValue) -> str:
-    """Return the hash of exactly what an approval releases."""
-    return digest({"step": path, "arguments": arguments, "message": message})
+def approval_hash(path: str, token: int, arguments: JsonValue, message: JsonValue) -> str:
+    """Return the hash of exactly what an approval releases, and this once.
+
+    `token` is that of the step's begin: asked again, the question is another one.
+    """
+    return digest({"step": path, "token": token, "arguments": arguments, "message": message})
 
 
 def _switch(draft: Draft, path: str, site: Site) -> None:
@@ -84,7 +87,8 @@ def _fail(draft: Draft, path: str, site: Site) -> None:  # noqa: ARG001  # as ev
 def _approve(draft: Draft, path: str, site: Site) -> None:
     record = draft.record(path)
     given = record.input.get("with") if isinstance(record.input, dict) else None
-    data: JsonObject = {"hash": approval_hash(path, given, _body(draft, path).get("message"))}
+    message = _body(draft, path).get("message")
+    data: JsonObject = {"hash": approval_hash(path, record.token, given, message)}
     _wait(draft, path, site, "waiting(approval)", due=_after(draft, site, "expires"), data=data)
 
 

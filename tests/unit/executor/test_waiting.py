@@ -50,11 +50,25 @@ def test_a_rejection_fails_with_class_rejected():
 
 def test_an_answer_is_bound_to_the_exact_arguments():
     run = Driver(plan(approve("a", "=inputs['m']", given={"sum": 5})), {"m": "pay?"}).begin()
-    assert run.run.steps["a"].data["hash"] == approval_hash("a", {"sum": 5}, "pay?")
-    for wrong in ("", approval_hash("a", {"sum": 6}, "pay?")):
+    assert run.run.steps["a"].data["hash"] == approval_hash("a", 1, {"sum": 5}, "pay?")
+    for wrong in ("", approval_hash("a", 1, {"sum": 6}, "pay?")):
         run.send(Decide(path="a", approve=True, by="ann", arguments=wrong))
         assert run.refused
     assert run.state("a") == "waiting(approval)"
+
+
+def test_an_answer_does_not_count_for_the_question_of_a_loop_that_begins_again():
+    loop = foreach("l", "[1]", approve("a"), timeout=10.0, retry=retry(2, backoff=5.0))
+    run = Driver(plan(loop)).begin()
+    first = str(run.run.steps["l[0].a"].data["hash"])
+    run.later(11)
+    run.later(60)
+    assert run.state("l[0].a") == "waiting(approval)"
+
+    run.send(Decide(path="l[0].a", approve=True, by="ann", arguments=first))
+
+    assert run.refused
+    assert run.state("l[0].a") == "waiting(approval)"
 
 
 def test_an_approval_is_decided_once():
