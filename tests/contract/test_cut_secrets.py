@@ -123,11 +123,29 @@ class Echo:
     async def close(self) -> None: ...
 
 
-def calling(http: Echo, responses: str = "strict") -> str:
-    """Return what comes out of a call of a tool whose credential is `TWO_LINES`."""
+class Granting(Echo):
+    """An `Echo` that grants the token `LINE`."""
+
+    async def send(self, request: Request, *, egress: Egress, timeout: float) -> Response:  # noqa: ASYNC109
+        token = json.dumps({"access_token": LINE}).encode()
+        if request.url.endswith("/token"):
+            return Response(status=200, headers=(), content=token)
+        return self._answer
+
+
+KEY: JsonObject = {"type": "apiKey", "in": "query", "name": "k"}
+CLIENT: JsonObject = {
+    "type": "oauth2",
+    "flows": {"clientCredentials": {"tokenUrl": "https://desk.example/token", "scopes": {}}},
+}
+
+
+def calling(
+    http: Echo, responses: str = "strict", scheme: JsonObject = KEY, secret: str = TWO_LINES
+) -> str:
+    """Return what comes out of a call of a tool whose credential is the secret."""
     content = {"200": {"description": "", "content": {"application/json": {}}}}
     declared = {"security": [{"desk": []}], "responses": content}
-    scheme = {"type": "apiKey", "in": "query", "name": "k"}
     made = compiled(
         declared, "https://desk.example", components={"securitySchemes": {"desk": scheme}}
     )
@@ -139,7 +157,7 @@ def calling(http: Echo, responses: str = "strict") -> str:
         run_id="r", root="r", path="s", attempt=1, token=1, kind="tool", step=step,
         tools={made.id: made.wire}, secrets=frozenset({"KEY"}),
     )  # fmt: skip
-    return told(attempt, WORK["tool"], TWO_LINES, {"http": http, "egress": LOOPBACK})
+    return told(attempt, WORK["tool"], secret, {"http": http, "egress": LOOPBACK})
 
 
 SAID = {
@@ -158,6 +176,13 @@ def test_in_a_servers_reason(said: str) -> None:
 @pytest.mark.parametrize("before", range(252, 297, 6))
 def test_in_a_servers_reason_that_is_cut(before: int) -> None:
     check(calling(Echo(500, "x" * before + TWO_LINES)))
+
+
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_of_a_token_that_was_fetched_with_a_secret(status: int) -> None:
+    http = Granting(status, json.dumps(f"the token {LINE} is yours"))
+
+    check(calling(http, "warn", CLIENT, "client:password"))
 
 
 @pytest.mark.parametrize("before", [0, 262, 290])

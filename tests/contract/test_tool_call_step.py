@@ -49,6 +49,8 @@ class Context:
                 value = value.replace(reference(name), secret)
         return value
 
+    def hide(self, secret: str) -> None: ...
+
     def mask(self, value: Any) -> Any:
         return value
 

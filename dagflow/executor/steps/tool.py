@@ -36,6 +36,7 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
         warn=lambda text: context.emit(
             "log", {"stream": "warning", "text": context.mask_cut(text)}
         ),
+        hide=context.hide,
     )
 
 
