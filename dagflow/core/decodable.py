@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from dagflow.core.pointers import keys_of, under
+from dagflow.core.pointers import fragment, look_up, under
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
 MAX_STRING: Final = 512
@@ -180,14 +180,10 @@ def _joined(sizes: list[int | None], extra: int = 0) -> int | None:
 
 def find(root: Schema, reference: str) -> Schema:
     """Return the schema that a local `$ref` names, or True (anything) when there is none."""
-    found: JsonValue = root
-    for key in keys_of(reference.removeprefix("#")):
-        if isinstance(found, dict):
-            found = found.get(key, True)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
-        else:
-            return True
+    try:
+        found = look_up(root, fragment(reference))
+    except KeyError:
+        return True
     return found if isinstance(found, (dict, bool)) else True
 
 
