@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from importlib import import_module
 from typing import Any, Final
@@ -11,6 +10,8 @@ from typing import Any, Final
 import click
 
 from dagflow.cli.exits import BUG, UNAVAILABLE, USAGE, code_of
+from dagflow.cli.output import color_asked
+from dagflow.cli.streams import settle
 from dagflow.core.errors import DagflowError
 from dagflow.core.text import clean
 from dagflow.core.words import nearest
@@ -91,12 +92,7 @@ def root(ctx: click.Context) -> None:
     run failed; 2 usage or configuration; 3 the run was cancelled or timed out; 4 not allowed;
     5 not found or conflict; 6 server or database unreachable, locked or full; 70 a bug of ours.
     """
-    # None leaves it to click, which asks whether the stream is a terminal.
-    ctx.color = False if os.environ.get("NO_COLOR") else True if _forced() else None
-
-
-def _forced() -> bool:
-    return bool(os.environ.get("FORCE_COLOR"))
+    ctx.color = color_asked()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -106,6 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
     modules make at import stays, and looking it over is a tenth of the time of a check.
     """
     gc.disable()
+    settle()
     code = run(arguments)
     gc.freeze()  # the end of the process needn't look at what is left, either
     sys.exit(code)
@@ -126,10 +123,6 @@ def run(arguments: list[str] | None = None) -> int:
     except DagflowError as error:
         complain(error.message, error.remedy)
         return code_of(error)
-    except BrokenPipeError:
-        # The reader went away; so do we, without a word at interpreter shutdown.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         complain("stopped")
         return 130
@@ -147,9 +140,10 @@ def _invoke(arguments: list[str] | None) -> int:
 
 def complain(message: str, remedy: str = "") -> None:
     """Print an error, and what to do, on stderr."""
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {clean(message)}", err=True)
+    error, remedied = click.style("error", fg="red", bold=True), click.style("help", bold=True)
+    click.echo(f"{error}: {clean(message)}", err=True, color=color_asked())
     if remedy:
-        click.echo(f"  {click.style('help', bold=True)}: {clean(remedy)}", err=True)
+        click.echo(f"  {remedied}: {clean(remedy)}", err=True, color=color_asked())
 
 
 def _system(error: OSError) -> tuple[str, str]:

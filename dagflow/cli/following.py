@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from dagflow import wiring
 from dagflow.cli.output import say
@@ -14,7 +14,7 @@ from dagflow.core.events import decode
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run, StepChanged
 from dagflow.core.values import JsonObject
-from dagflow.executor.live.base import LiveEvent, Recorded, Subscription
+from dagflow.executor.live.base import LiveEvent, Missed, Recorded, Subscription
 from dagflow.settings import Settings
 from dagflow.wiring import Runtime
 
@@ -38,15 +38,18 @@ async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
     stop = _stopper(running, run_id, waiting)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    watch = running.engine.live.subscribe(run_id)
+    watch, family = running.engine.live.subscribe(run_id), running.engine.live.subscribe()
     try:
         with shown:
-            watcher = asyncio.create_task(_watch(watch, shown, running, run_id))
+            watchers = asyncio.gather(
+                _watch(watch, shown, running, run_id), _watch_approvals(family, running, run_id)
+            )
             try:
                 await waiting
             finally:
                 watch.close()
-                await watcher
+                family.close()
+                await watchers
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
@@ -74,17 +77,21 @@ def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[Run]) -> Cal
 
 
 async def _watch(watch: Subscription, shown: Progress, running: Runtime, run_id: str) -> None:
-    told: set[str] = set()
     seq = 0
     for stored in running.runs.events(run_id, after=0, limit=10_000):
         seq = stored.seq
         shown.show(Recorded(run_id=run_id, seq=seq, change=decode(stored.body)))
-    tell_approvals(running, run_id, told)
     async for event in watch:
         if isinstance(event, Recorded) and event.seq <= seq:
             continue  # it was stored before we began to watch, and has been shown
         shown.show(event)
-        if _asks_a_person(event):
+
+
+async def _watch_approvals(watch: Subscription, running: Runtime, run_id: str) -> None:
+    told: set[str] = set()
+    tell_approvals(running, run_id, told)
+    async for event in watch:
+        if isinstance(event, Missed) or _asks_a_person(event):
             tell_approvals(running, run_id, told)
 
 
@@ -95,8 +102,17 @@ def _asks_a_person(event: LiveEvent) -> bool:
 
 
 def tell_approvals(running: Runtime, run_id: str, told: set[str]) -> None:
-    """Say what waits for a person, once."""
-    for approval in running.runs.approvals(run_id):
-        if approval.id not in told:
-            told.add(approval.id)
-            say(f"waits for a person: dagflow approve {approval.id}")
+    """Say what of a run and of its child runs waits for a person, once."""
+    for one in _family(running, run_id):
+        for approval in running.runs.approvals(one):
+            if approval.id not in told:
+                told.add(approval.id)
+                say(f"waits for a person: dagflow approve {approval.id}")
+
+
+def _family(running: Runtime, run_id: str) -> Iterator[str]:
+    """Yield a run and its unfinished descendants."""
+    yield run_id
+    for child in running.engine.store.children(run_id):
+        if child.finished_at is None:
+            yield from _family(running, child.id)

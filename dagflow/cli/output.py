@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -30,12 +31,18 @@ def say(text: str = "") -> None:
 
 def use_color(stream: object = None) -> bool:
     """Tell whether to colour: a terminal, unless NO_COLOR; or FORCE_COLOR."""
+    asked = color_asked()
+    target = stream or sys.stdout
+    return bool(getattr(target, "isatty", lambda: False)()) if asked is None else asked
+
+
+def color_asked() -> bool | None:
+    """Return what the environment says of colours, or None where the stream decides."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    target = stream or sys.stdout
-    return bool(getattr(target, "isatty", lambda: False)())
+    return False if os.environ.get("TERM") == "dumb" else None
 
 
 def write_file(path: str, text: str) -> None:
@@ -46,7 +53,8 @@ def write_file(path: str, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
         draft.replace(target)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # on a file system that is read-only, even where there is none
+            draft.unlink()
         if error.errno == 28:  # noqa: PLR2004  # ENOSPC is not the caller's mistake
             raise OSError(error.errno, error.strerror, path) from error
         message = f"{path} can't be written: {error.strerror}"

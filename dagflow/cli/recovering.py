@@ -12,15 +12,19 @@ from dagflow.cli import complain
 from dagflow.cli.following import follow, tell_approvals
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
-from dagflow.core.errors import DamagedError
+from dagflow.core.errors import DamagedError, NotFoundError
 from dagflow.core.plan import Plan
 from dagflow.core.run import Run, RunState
 from dagflow.core.values import JsonObject
+from dagflow.executor.children import awaited
+from dagflow.executor.engine import Engine
 from dagflow.executor.recovery import Recovered, recover
 from dagflow.settings import Settings
 from dagflow.wiring import Runtime
 
-PATIENT: Final = frozenset({"waiting(approval)", "waiting(signal)"})
+PATIENT: Final = frozenset(
+    {"waiting(approval)", "waiting(signal)", "waiting(unknown_outcome)", "waiting(child)"}
+)
 POLL: Final = 0.1
 
 
@@ -30,7 +34,7 @@ async def recover_runs(
     """Recover one run and follow it to its end, or all that are not over.
 
     Returns the runs, and why others can't go on. Of all runs, one that only waits for a person
-    or a signal is left: it needs no process.
+    or a signal, itself or in a child run, is left: it needs no process.
     """
     async with wiring.runtime(settings, module_paths=_folders(settings)) as running:
         found = recover(running.engine, run_id)
@@ -71,15 +75,36 @@ def tell(found: Recovered) -> None:
 async def _until_patient(running: Runtime, runs: list[str]) -> None:
     waiting = set(runs)
     while waiting:
-        waiting = {one for one in waiting if not _is_patient(running.runs.get(one))}
+        waiting = {one for one in waiting if not _is_patient(running.engine, one)}
         await asyncio.sleep(POLL if waiting else 0)
 
 
-def _is_patient(run: Run) -> bool:
+def _is_patient(engine: Engine, run_id: str) -> bool:
     """Tell whether a run is over, or goes on only when somebody acts."""
-    if run.state.is_final or run.state is RunState.PAUSED:
+    run = engine.run(run_id)
+    return run.state.is_final or _stands_still(engine, run)
+
+
+def _stands_still(engine: Engine, run: Run) -> bool:
+    """Tell whether a run that is not over goes on only when somebody acts.
+
+    What a composite waits for are steps of the run, and what a `workflow` step does is a child
+    run; one that is over and of which its parent has yet to hear makes it go on.
+    """
+    if run.state is RunState.PAUSED:
         return True
-    if run.state is not RunState.WAITING:
+    if run.state is not RunState.WAITING or not {run.steps[p].state for p in run.active} <= PATIENT:
         return False
-    states = {record.state for record in run.steps.values() if record.state.startswith("waiting")}
-    return states <= PATIENT
+    children = [_known(engine, child) for child in awaited(engine.plan_of(run.id), run)]
+    return all(
+        child is not None and not child.state.is_final and _stands_still(engine, child)
+        for child in children
+    )
+
+
+def _known(engine: Engine, run_id: str) -> Run | None:
+    """Return a run, or None for one that has yet to be made."""
+    try:
+        return engine.run(run_id)
+    except NotFoundError:
+        return None

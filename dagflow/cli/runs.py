@@ -200,7 +200,8 @@ def signal(run_id: str, name: str, payload: str) -> int:
 def recover(run_id: str | None, unsafe_no_sandbox: bool, format_: str) -> int:
     """Go on with runs whose process died, and wait until they are over.
 
-    Finished steps are kept as they are; only what was running is done again.
+    Finished steps are kept as they are; only what was running is done again. Without ID, runs
+    that wait for a person or a signal are left.
     """
     from dagflow.cli.recovering import recover_runs
 

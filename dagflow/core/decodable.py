@@ -1,4 +1,4 @@
-"""What of JSON Schema a model's decoding can be held to, and how long an answer can get.
+"""What of JSON Schema a model's decoding can be held to.
 
 The compiler asks before a run, the llm package while it decodes; both read these tables.
 """
@@ -6,11 +6,11 @@ The compiler asks before a run, the llm package while it decodes; both read thes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from dagflow.core.pointers import keys_of, under
-from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
+from dagflow.core.pointers import fragment, look_up, under
+from dagflow.core.values import JsonObject, JsonValue, Schema
 
 MAX_STRING: Final = 512
 MAX_ITEMS: Final = 32
@@ -51,14 +51,6 @@ SCHEMA_KEYS: Final = (
 
 # look-around, back references and word borders, which no linear regex engine takes
 _IRREGULAR = re.compile(r"\(\?[=!<](?!\w+>)|\\[1-9bB]")
-
-_SCALARS: Final[Mapping[str, int]] = {
-    "null": len("null"),
-    "boolean": len("false"),
-    "integer": len(str(-MAX_NUMBER)),
-    "number": len(str(-MAX_NUMBER)) + 1 + DECIMALS,
-}
-_ANY = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 def unsupported(schema: Schema) -> tuple[str, ...]:
@@ -101,93 +93,12 @@ def subschemas(schema: JsonObject) -> Iterator[tuple[str, JsonValue]]:
             yield from ((f"/{key}/{index}", value) for index, value in enumerate(listed))
 
 
-def longest(schema: Schema) -> int | None:
-    """Return how many characters the compact JSON of an answer can have, or None for no bound.
-
-    Strings and arrays without a bound count with the default that decoding gives them. Escapes
-    are not counted: a string of n characters is n + 2, whatever they are. The work is linear in
-    the schema, however often its parts refer to each other.
-    """
-    return _Lengths(schema).of(schema, 0)
-
-
-class _Lengths:
-    """Measures one schema. What a `$ref` names is measured once, and has no bound inside itself."""
-
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self._known: dict[str, int | None] = {"#": None}
-
-    def of(self, schema: JsonValue, depth: int) -> int | None:
-        """Return the length of what this part of the schema allows."""
-        if not isinstance(schema, dict):
-            return 0 if schema is False else None
-        if depth > MAX_NESTING:
-            return None
-        if "const" in schema:
-            return _written(schema["const"])
-        if isinstance(schema.get("enum"), list):
-            return max((_written(value) for value in _list(schema["enum"])), default=0)
-        if "$ref" in schema:
-            return self._referred(str(schema["$ref"]), depth)
-        options = _list(schema.get("anyOf")) or _list(schema.get("oneOf"))
-        if options:
-            return _most(self.of(option, depth + 1) for option in options)
-        if "allOf" in schema:
-            return _total([self.of(part, depth + 1) for part in _list(schema["allOf"])])
-        return _most(self._typed(name, schema, depth) for name in _types(schema))
-
-    def _referred(self, reference: str, depth: int) -> int | None:
-        if reference not in self._known:
-            self._known[reference] = None
-            self._known[reference] = self.of(find(self._root, reference), depth + 1)
-        return self._known[reference]
-
-    def _typed(self, name: str, schema: JsonObject, depth: int) -> int | None:
-        if name in _SCALARS:
-            return _SCALARS[name]
-        if name == "string":
-            is_format = "maxLength" not in schema and schema.get("format") in BOUNDED_FORMATS
-            return 2 + (FORMAT_LENGTH if is_format else string_bound(schema))
-        return self._array(schema, depth) if name == "array" else self._object(schema, depth)
-
-    def _array(self, schema: JsonObject, depth: int) -> int | None:
-        heads, rest = _list(schema.get("prefixItems")), schema.get("items", True)
-        is_fixed = rest is False and "maxItems" not in schema
-        count = len(heads) if is_fixed else max(items_bound(schema), 0)
-        sizes = [self.of(head, depth + 1) for head in heads[:count]]
-        more = 0 if rest is False else count - len(sizes)
-        if more:
-            each = self.of(rest, depth + 1)
-            sizes.append(None if each is None else each * more + more - 1)
-        return _joined(sizes)
-
-    def _object(self, schema: JsonObject, depth: int) -> int | None:
-        properties = schema.get("properties")
-        is_closed = schema.get("additionalProperties", False) is False
-        if not isinstance(properties, dict) or not is_closed:
-            return 2 if schema.get("additionalProperties") is False else None
-        sizes = [self.of(value, depth + 1) for value in properties.values()]
-        keys = sum(_written(name) + 1 for name in properties)
-        return _joined(sizes, keys)
-
-
-def _joined(sizes: list[int | None], extra: int = 0) -> int | None:
-    """Return the length of parts between brackets, with commas."""
-    total = _total(sizes)
-    return None if total is None else total + extra + 2 + max(len(sizes) - 1, 0)
-
-
 def find(root: Schema, reference: str) -> Schema:
     """Return the schema that a local `$ref` names, or True (anything) when there is none."""
-    found: JsonValue = root
-    for key in keys_of(reference.removeprefix("#")):
-        if isinstance(found, dict):
-            found = found.get(key, True)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
-        else:
-            return True
+    try:
+        found = look_up(root, fragment(reference))
+    except KeyError:
+        return True
     return found if isinstance(found, (dict, bool)) else True
 
 
@@ -206,27 +117,3 @@ def _bound(schema: JsonObject, upper: str, lower: str, default: int) -> int:
     if isinstance(most, (int, float)):
         return int(most)
     return max(default, int(least)) if isinstance(least, (int, float)) else default
-
-
-def _types(schema: JsonObject) -> tuple[str, ...]:
-    declared = schema.get("type", list(_ANY))
-    return tuple(str(name) for name in (declared if isinstance(declared, list) else [declared]))
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
-def _written(value: JsonValue) -> int:
-    return len(canonical(value).decode())
-
-
-def _most(sizes: Iterator[int | None]) -> int | None:
-    found = list(sizes)
-    known = [size for size in found if size is not None]
-    return max(known, default=0) if len(known) == len(found) else None
-
-
-def _total(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 
 from dagflow.core.errors import StepError, ValueRefusedError
 from dagflow.core.run import Fail, StepFailure, Succeed
@@ -27,7 +28,8 @@ async def performed(attempt: Attempt, context: WorkContext, work: StepWork) -> S
         message = f"the output can't be carried: {error.message}"
         return _failed(attempt, context, StepError("schema", message))
     except Exception as error:  # noqa: BLE001  # the edge: whatever a kind raises is reported
-        _log.exception("attempt_broke run_id=%s step=%s", attempt.run_id, attempt.path)
+        trace = context.mask_cut(traceback.format_exc())
+        _log.error("attempt_broke run_id=%s step=%s\n%s", attempt.run_id, attempt.path, trace)
         message = f"{type(error).__name__}: {error}"
         return _failed(attempt, context, StepError("internal", message))
 

@@ -6,11 +6,12 @@ the references below it, and what a schema leaves open (no `type`, `not`, `if`) 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from dagflow.core.pointers import keys_of
+from dagflow.core.pointers import fragment, look_up
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
@@ -180,15 +181,10 @@ def _target(reference: JsonValue, root: Schema) -> Schema:
         return True
     if reference and not reference.startswith("#/") and reference != "#":
         return _anchored(reference[1:], root)
-    found: JsonValue = root
-    for name in keys_of(reference[1:]):
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return True
-    return found if isinstance(found, dict | bool) else True
+    try:
+        return _schema(look_up(root, fragment(reference)))
+    except KeyError:
+        return True
 
 
 def _anchored(name: str, root: Schema) -> Schema:
@@ -386,7 +382,8 @@ class _Hoist:
     def _name(self, reference: str, root: Schema) -> str:
         key = (id(root), reference)
         if key not in self._names:
-            base = name = reference.rpartition("/")[2].lstrip("#") or "root"
+            last = fragment(reference).rpartition("/")[2]
+            base = name = re.sub(r"[^\w.-]", "_", last, flags=re.ASCII) or "root"
             count = 1
             while name in self._names.values():
                 count += 1

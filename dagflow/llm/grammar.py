@@ -13,10 +13,10 @@ from dagflow.core.decodable import (
     SCHEMA_LISTS,
     SCHEMA_MAPS,
     items_bound,
-    longest,
     string_bound,
     unsupported,
 )
+from dagflow.core.longest import longest
 from dagflow.core.pointers import under
 from dagflow.core.values import JsonObject, JsonValue, Schema
 

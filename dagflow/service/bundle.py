@@ -61,6 +61,8 @@ def read_bundle(path: str) -> Bundle:
     Raises `UsageError` when the file itself can't be read; trouble with what it refers to is
     kept in the bundle, since that is for the report to say.
     """
+    if not path:
+        raise UsageError("an empty text names no file", remedy="name a workflow file")
     return _read(Path(path), name=path, inside=())
 
 

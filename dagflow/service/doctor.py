@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import sys
@@ -82,6 +83,9 @@ def _database(url: str) -> Finding:
 
 def _disk(folder: Path) -> Finding:
     place = next(it for it in (folder, *folder.absolute().parents) if it.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        fix = "make it writable, or set DAGFLOW_DATABASE elsewhere"
+        return Finding("disk", "fail", f"{place} can't be written", fix)
     free = shutil.disk_usage(place).free
     detail = f"{free / 2**30:.1f} GiB free at {place}"
     if free < MIN_FREE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from dagflow.core.errors import StepError
 from dagflow.core.values import JsonObject
@@ -15,7 +16,13 @@ from dagflow.tools.request import Draft, draft, origin_of
 from dagflow.tools.responses import Policy, Warn, output_of
 from dagflow.tools.validate import problem_of
 
+Hide: TypeAlias = Callable[[str], None]
+
 _LOG = logging.getLogger(__name__)
+
+
+def _nowhere(_token: str) -> None:
+    """Have nothing to hide from."""
 
 
 async def call(
@@ -30,22 +37,24 @@ async def call(
     egress: Egress,
     responses: Policy = "strict",
     warn: Warn = _LOG.warning,
+    hide: Hide = _nowhere,
 ) -> JsonObject:
     """Call the operation once and return `{status, headers, body}`.
 
     `wire` is `Operation.wire`; `auth` maps security schemes to names of secrets, which `secrets`
     turns into values just before sending; only credentials of the alternative that the operation
-    asks for are attached. `timeout` is in seconds. Raises `StepError`: schema (arguments or
-    response break their schemas; the message has a JSON Pointer and no values), network, timeout,
-    http_4xx, rate_limited, http_5xx, output_limit.
+    asks for are attached, and `hide` is told each token that they got. `timeout` is in seconds.
+    Raises `StepError`: schema (arguments or response break their schemas; the message has a JSON
+    Pointer and no values), network, timeout, http_4xx, rate_limited, http_5xx, output_limit.
     """
     name = f"{wire['method']} {wire['path']}"
     try:
         _check_arguments(wire, arguments)
         made = draft(wire, arguments, idempotency_key=idempotency_key)
         response = await _send(
-            wire, made, http=http, secrets=secrets, auth=auth, timeout=timeout, egress=egress
-        )
+            wire, made, http=http, secrets=secrets, auth=auth, timeout=timeout, egress=egress,
+            hide=hide,
+        )  # fmt: skip
         return output_of(wire, response, policy=responses, warn=warn)
     except StepError as error:
         where = f"{name} at {origin_of(str(wire['server']))}"
@@ -73,6 +82,7 @@ async def _send(
     auth: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109
     egress: Egress,
+    hide: Hide,
 ) -> Response:
     schemes = chosen(wire["security"], auth)
     bound = [(scheme, secrets(auth[str(scheme["scheme"])])) for scheme in schemes]
@@ -83,8 +93,9 @@ async def _send(
     if granting is None:
         return await http.send(made.request(), egress=egress, timeout=timeout)
     return await _send_with_token(
-        made, granting, server=str(wire["server"]), http=http, timeout=timeout, egress=egress
-    )
+        made, granting, server=str(wire["server"]), http=http, timeout=timeout, egress=egress,
+        hide=hide,
+    )  # fmt: skip
 
 
 async def _send_with_token(
@@ -95,16 +106,19 @@ async def _send_with_token(
     http: HttpClient,
     timeout: float,  # noqa: ASYNC109
     egress: Egress,
+    hide: Hide,
 ) -> Response:
     """Send with a token; a 401 is answered once with a fresh one (nothing was done yet)."""
     scheme, secret = granting
     tokens = tokens_of(http)
     token = await tokens.get(scheme, secret, server=server, egress=egress, timeout=timeout)
+    hide(token)
     write_bearer(made, token)
     response = await http.send(made.request(), egress=egress, timeout=timeout)
     if response.status != UNAUTHORISED:
         return response
     tokens.forget(scheme, secret, server=server, token=token)
     token = await tokens.get(scheme, secret, server=server, egress=egress, timeout=timeout)
+    hide(token)
     write_bearer(made, token)
     return await http.send(made.request(), egress=egress, timeout=timeout)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import field
-from urllib.parse import unquote
 
-from dagflow.core.pointers import keys_of
+from dagflow.core.pointers import fragment, look_up
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue
 
@@ -47,9 +46,11 @@ class Resolver:
         """Return the value at a JSON Pointer of the document, noting that it was reached."""
         if pointer in self.reached:
             return self.reached[pointer]
-        value: JsonValue = self.root
-        for key in keys_of(pointer):
-            value = _child(value, key, pointer)
+        try:
+            value: JsonValue = look_up(self.root, pointer)
+        except KeyError as error:
+            message = f"$ref '#{pointer}' points nowhere: there is no {error.args[0]!r}"
+            raise OperationRefusedError(message, pointer) from None
         self.reached[pointer] = value
         return value
 
@@ -63,15 +64,7 @@ def pointer_of(reference: str, at: str) -> str:
         raise OperationRefusedError(
             f"$ref {reference!r} leaves the document; bundle it into one file", at
         )
-    pointer = unquote(reference[1:])
+    pointer = fragment(reference)
     if pointer and not pointer.startswith("/"):
         raise OperationRefusedError(f"$ref {reference!r} is not a JSON Pointer", at)
     return pointer
-
-
-def _child(value: JsonValue, key: str, pointer: str) -> JsonValue:
-    if isinstance(value, dict) and key in value:
-        return value[key]
-    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-        return value[int(key)]
-    raise OperationRefusedError(f"$ref '#{pointer}' points nowhere: there is no {key!r}", pointer)

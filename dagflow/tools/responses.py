@@ -18,6 +18,7 @@ Policy: TypeAlias = Literal["strict", "warn", "off"]
 Warn: TypeAlias = Callable[[str], None]
 
 MAX_EXCERPT: Final = 300
+MAX_TYPE: Final = 80
 _HIDDEN_HEADERS: Final = frozenset({"set-cookie", "set-cookie2"})
 
 
@@ -71,11 +72,15 @@ def _check_status(response: Response) -> None:
 def _why(response: Response) -> str:
     if REDIRECT <= response.status < CLIENT_ERROR:
         location = response.header("location") or "nowhere"
-        shown = location if len(location) <= MAX_EXCERPT else f"{location[:MAX_EXCERPT]}…"
-        return f", a redirect to {shown!r}, not followed"
+        return f", a redirect to {_excerpt(location)!r}, not followed"
     text = response.content[: MAX_EXCERPT * 4].decode("utf-8", "replace")
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return f": {words[:MAX_EXCERPT]}" if words else ""
+    return f": {_excerpt(words)}" if words else ""
+
+
+def _excerpt(text: str, most: int = MAX_EXCERPT) -> str:
+    """Return the beginning of a text; the mark shows where it was cut, also to what masks it."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def retry_after(response: Response, now: datetime | None = None) -> float | None:
@@ -120,7 +125,7 @@ def _body(declared: JsonObject | None, response: Response) -> JsonValue:
         return _as_it_is(response)
     actual = response.header("content-type")
     if actual is not None and not matches(media_type, actual):
-        raise _UnexpectedError(f"is {actual!r:.80}, not {media_type}")
+        raise _UnexpectedError(f"is {_excerpt(actual, MAX_TYPE)!r}, not {media_type}")
     return _READERS[kind](response)
 
 

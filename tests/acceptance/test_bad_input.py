@@ -59,6 +59,13 @@ def test_a_folder_in_place_of_a_file(shell: Shell) -> None:
     assert "is a folder" in answer.err
 
 
+def test_an_empty_name(shell: Shell) -> None:
+    answer = shell("check", "")
+
+    assert answer.code == 2
+    assert "an empty text names no file" in answer.err
+
+
 def test_a_file_that_is_not_yaml(shell: Shell) -> None:
     answer = shell("check", shell.write("w.yaml", "steps: [a, b\nname: {"))
 
@@ -304,6 +311,30 @@ def test_a_full_disk(shell: Shell, tmp_path: Path) -> None:
     assert "help: free some space and try again" in page.err
     assert left == []
     assert again.code == 0, again.err
+
+
+def test_a_file_system_that_is_read_only(shell: Shell, tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root to mount a file system")
+    still = tmp_path / "still"
+    still.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k,ro", "tmpfs", str(still)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("a file system can't be mounted here")
+    try:
+        shell.write("hello.yaml", HELLO)
+        where = {"DAGFLOW_DATABASE": str(still / "d.db")}
+        plan = shell("plan", "hello.yaml", "-o", str(still / "p.json"))
+        run = shell("run", "hello.yaml", "-i", "name=x", **where)
+        doctor = shell("doctor", **where)
+    finally:
+        subprocess.run(["umount", "-l", str(still)], check=True)
+
+    assert plan.code == 2
+    assert f"error: {still}/p.json can't be written: Read-only file system" in plan.err
+    assert run.code == 6
+    assert doctor.code == 2
+    assert f"{still} can't be written" in doctor.out
 
 
 def test_a_state_that_no_run_can_have(shell: Shell) -> None:

@@ -42,6 +42,102 @@ def test_a_run_that_merely_waits_for_a_person_is_left_and_is_no_failure(shell: S
     assert f"waits for a person: dagflow approve {waiting['id']}" in answer.err
 
 
+INSIDE = {
+    "foreach": """\
+dagflow: 1
+name: inside
+steps:
+  each:
+    foreach:
+      {items: "[1, 2]", as: n, max_items: 2, concurrency: 2,
+       steps: {ask: {approve: {message: "Go on?"}}}}
+""",
+    "repeat": """\
+dagflow: 1
+name: inside
+steps:
+  again:
+    repeat: {max: 3, until: "true", steps: {ask: {approve: {message: "Go on?"}}}}
+""",
+    "child": """\
+dagflow: 1
+name: inside
+steps: {call: {workflow: {file: ./ask.yaml}}}
+""",
+    "grandchild in a loop": """\
+dagflow: 1
+name: inside
+steps:
+  each:
+    foreach:
+      {items: "[1, 2]", as: n, max_items: 2, concurrency: 2,
+       steps: {call: {workflow: {file: ./child.yaml}}}}
+""",
+}
+NEVER = ASK.replace(", expires: 5m", "")
+
+
+@pytest.mark.parametrize("where", INSIDE)
+def test_a_run_is_left_where_a_person_is_asked_inside(shell: Shell, where: str) -> None:
+    shell.write("ask.yaml", NEVER)
+    shell.write("child.yaml", INSIDE["child"].replace("inside", "child"))
+    run = killed(shell, shell.write("inside.yaml", INSIDE[where]))
+
+    answer = shell("runs", "recover")
+
+    waiting = shell("approve", "--format", "json").json["approvals"]
+    assert answer.code == 0
+    assert len(waiting) == (1 if where in {"repeat", "child"} else 2)
+    assert f"run {run} waiting" in answer.err
+    for approval in waiting:
+        assert answer.err.count(f"waits for a person: dagflow approve {approval['id']}") == 1
+
+
+ONCE = """\
+dagflow: 1
+name: once
+steps: {pay: {python: "def main(): return 1", effects: once, output: integer}}
+"""
+
+
+def test_a_run_is_left_of_which_a_person_must_say_what_was_done(shell: Shell) -> None:
+    shell.write("once.yaml", ONCE)
+    fault = {"DAGFLOW_FAULT": "after-claim"}
+    assert shell("run", "once.yaml", "--unsafe-no-sandbox", **fault).code < 0
+
+    answer = shell("runs", "recover", "--unsafe-no-sandbox")
+
+    assert answer.code == 0
+    assert " waiting\n" in answer.err
+
+
+def test_a_run_tells_what_its_child_runs_ask(shell: Shell) -> None:
+    shell.write("ask.yaml", NEVER)
+    shell.write("child.yaml", INSIDE["child"].replace("inside", "child"))
+    shell.write("inside.yaml", INSIDE["grandchild in a loop"])
+    told: list[str] = []
+    with shell.start("run", "inside.yaml") as process:
+        assert process.stderr
+        while len(told) < 2:
+            line = process.stderr.readline()
+            assert line, "the run ended without asking"
+            if line.startswith("waits for a person: dagflow approve "):
+                told.append(line.split()[-1])
+        assert [shell("approve", one, "--yes").code for one in told] == [0, 0]
+        assert process.wait(60) == 0
+    assert len(set(told)) == 2
+
+
+def test_a_run_is_left_whose_child_is_paused(shell: Shell) -> None:
+    shell.write("ask.yaml", NEVER)
+    run = killed(shell, shell.write("inside.yaml", INSIDE["child"]))
+    shell("runs", "recover")
+    (child,) = {found["id"] for found in listed(shell)} - {run}
+    shell("runs", "pause", child)
+
+    assert shell("runs", "recover").code == 0
+
+
 @pytest.mark.parametrize(
     ("damage", "which"),
     [

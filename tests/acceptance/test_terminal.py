@@ -9,6 +9,8 @@ import subprocess
 import sys
 from contextlib import suppress
 
+import pytest
+
 from tests.acceptance.command import Shell
 
 FLOW = """\
@@ -28,9 +30,10 @@ outputs: {sum: "${{ steps.sum.output }}", rare: "${{ steps.?rare.output.orValue(
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def on_a_terminal(shell: Shell, *arguments: str) -> tuple[int, str]:
+def on_a_terminal(shell: Shell, *arguments: str, **more: str) -> tuple[int, str]:
     ours, theirs = pty.openpty()
-    env = {k: v for k, v in shell.environment(TERM="xterm-256color").items() if k != "NO_COLOR"}
+    kept = {k: v for k, v in shell.environment(TERM="xterm-256color").items() if k != "NO_COLOR"}
+    env = {**kept, **more}
     process = subprocess.Popen(
         [sys.executable, "-m", "dagflow", *arguments],
         cwd=shell.folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
@@ -77,3 +80,16 @@ def test_nothing_from_a_file_can_command_the_terminal(shell: Shell) -> None:
     assert answer.code == 1
     assert "\x1b" not in answer.out
     assert "\x07" not in answer.out
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize(
+    "arguments", [("check", "t.yaml"), ("check", "missing.yaml"), ("runs", "show", "nothing")]
+)
+def test_a_terminal_without_colours_gets_none(
+    shell: Shell, env: dict[str, str], arguments: tuple[str, ...]
+) -> None:
+    shell.write("t.yaml", FLOW)
+
+    assert "\x1b[" in on_a_terminal(shell, *arguments)[1]
+    assert "\x1b[" not in on_a_terminal(shell, *arguments, **env)[1]

@@ -21,6 +21,9 @@ STYLES: Final[Mapping[str, str]] = {
     "ok": "\x1b[1;32m",
 }
 
+LONGEST_LINE: Final = 200
+"""Characters of a source line that are quoted, at most."""
+
 
 def render(report: Report, sources: Mapping[str, Source], *, color: bool = False) -> str:
     """Write the report; `sources` are the texts by file name, for the quoted lines."""
@@ -68,14 +71,27 @@ def _quote(
     text = source.line(span.line) if source else ""
     if not text.strip():
         return
+    end = span.end_column if span.end_line == span.line else len(text) + 1
+    text, column, end = _window(text, span.column, end)
     gutter = " " * len(str(span.line))
     bar = paint("frame", "|")
-    end = span.end_column if span.end_line == span.line else len(text) + 1
-    caret = "^" * max(1, min(end, len(text) + 1) - span.column)
-    indent = "".join("\t" if char == "\t" else " " for char in text[: span.column - 1])
+    caret = "^" * max(1, min(end, len(text) + 1) - column)
+    indent = "".join("\t" if char == "\t" else " " for char in text[: column - 1])
     yield f" {gutter} {bar}"
     yield f" {paint('frame', str(span.line))} {bar} {clean(text)}"
     yield f" {gutter} {bar} {indent}{paint(style, caret)}"
+
+
+def _window(text: str, column: int, end: int) -> tuple[str, int, int]:
+    """Return what is shown of a line, and where the two columns are in it."""
+    if len(text) <= LONGEST_LINE:
+        return text, column, end
+    begin = max(0, column - 1 - LONGEST_LINE // 4)
+    shown = text[begin : begin + LONGEST_LINE]
+    before = "…" if begin else ""
+    after = "…" if begin + LONGEST_LINE < len(text) else ""
+    moved = len(before) - begin
+    return f"{before}{shown}{after}", column + moved, min(end + moved, len(before + shown) + 1)
 
 
 def _removals(report: Report, paint: _Paint) -> list[str]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dagflow.core.decodable import (
-    BOUNDED_FORMATS,
-    MAX_NESTING,
-    SCHEMA_LISTS,
-    find,
-    longest,
-    unsupported,
+from dagflow.core.conjunction import (
+    MAX_PLACES,
+    Parts,
+    TooDeepError,
+    heads_of,
+    item_of,
+    joined,
+    key_of,
+    options_of,
+    properties_of,
+    together,
+    types_of,
 )
+from dagflow.core.decodable import BOUNDED_FORMATS, MAX_NESTING, unsupported
+from dagflow.core.longest import item_count, longest
 from dagflow.core.pointers import keys_of
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
@@ -37,7 +44,7 @@ def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
 
     What can't be kept is what `core.decodable` says, as the worker that decodes asks it.
     """
-    found = [*_refused(schema), *_Walk(schema).part(schema, _Place())]
+    found = [*_refused(schema), *_Walk(schema).part((schema,), _Place())]
     yield from found
     length = None if found else longest(schema)
     if length is not None and length / CHARACTERS_A_TOKEN > max_tokens:
@@ -75,46 +82,66 @@ class _Place:
 
 
 class _Walk:
-    """Looks for open ends. What a `$ref` names is looked at once, so that the work is linear."""
+    """Looks for open ends. What a `$ref` names is looked at once for the same parts beside it."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._seen = {"#"}
-        self._open = {"#"}
+        self._left = MAX_PLACES
+        self._seen: set[frozenset[int]] = set()
+        self._open: set[frozenset[int]] = set()
 
-    def part(self, schema: JsonValue, place: _Place) -> Iterator[Trouble]:
-        """Yield what in this part of an answer need not end."""
-        if not isinstance(schema, dict):
-            if schema is True and place.depth:
-                yield _loose(place)
-        elif place.depth > MAX_NESTING:
+    def part(
+        self, schemas: tuple[JsonValue, ...], place: _Place, around: Parts = ()
+    ) -> Iterator[Trouble]:
+        """Yield what need not end in a part of an answer that all of these schemas are about."""
+        self._left -= 1
+        if self._left < 0:
+            return
+        try:
+            found = together(self._root, schemas, place.depth)
+        except TooDeepError:
             yield _endless(place, f"it is more than {MAX_NESTING} levels deep")
-        elif isinstance(reference := schema.get("$ref"), str):
-            yield from self._referred(reference, place)
-        else:
-            yield from _bounds(schema, place)
-            yield from self._inside(schema, place)
+            return
+        if found is not None:
+            own, is_referred = found
+            parts = joined(own, around)
+            once = self._once if is_referred or not place.depth else self._ends
+            yield from once(own, parts, place)
 
-    def _referred(self, reference: str, place: _Place) -> Iterator[Trouble]:
-        if reference in self._open:
-            self._open.remove(reference)
+    def _once(self, own: Parts, parts: Parts, place: _Place) -> Iterator[Trouble]:
+        key = key_of(parts)
+        if key in self._open:
+            self._open.remove(key)
             yield _endless(place, "it holds itself")
-        if reference not in self._seen:
-            self._seen.add(reference)
-            self._open.add(reference)
-            yield from self.part(find(self._root, reference), place.below())
-            self._open.discard(reference)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._open.add(key)
+            yield from self._ends(own, parts, place)
+            self._open.discard(key)
 
-    def _inside(self, schema: JsonObject, place: _Place) -> Iterator[Trouble]:
-        properties = schema.get("properties")
-        for name, inner in properties.items() if isinstance(properties, dict) else ():
+    def _ends(self, own: Parts, parts: Parts, place: _Place) -> Iterator[Trouble]:
+        if any("enum" in part or "const" in part for part in parts):
+            return
+        choices = [option for part in own for options in options_of(part) for option in options]
+        if not choices:
+            yield from _bounds(parts, place)
+        yield from self._inside(own, parts, place)
+        for option in choices:
+            yield from self.part((option,), place.below(), parts)
+
+    def _inside(self, own: Parts, parts: Parts, place: _Place) -> Iterator[Trouble]:
+        said = [properties_of(part) for part in parts]
+        for name in dict.fromkeys(name for part in own for name in properties_of(part)):
+            inner = tuple(names[name] for names in said if name in names)
             yield from self.part(inner, place.below(name, field=name))
-        if "items" in schema:
-            yield from self.part(schema["items"], place.below("[]"))
-        for keyword in SCHEMA_LISTS:
-            options = schema.get(keyword)
-            for option in options if isinstance(options, list) else ():
-                yield from self.part(option, place.below())
+        if any("items" in part or "prefixItems" in part for part in own) or _is_list(parts):
+            yield from self._items(parts, place)
+
+    def _items(self, parts: Parts, place: _Place) -> Iterator[Trouble]:
+        heads = max(len(heads_of(part)) for part in parts)
+        for index in range(min(heads + 1, item_count(parts))):
+            inner = tuple(item_of(part, index) for part in parts)
+            yield from self.part(inner, place.below("[]"))
 
 
 def _endless(place: _Place, why: str) -> Trouble:
@@ -130,33 +157,41 @@ def _named(at: str) -> str:
     return f"{at!r}" if at else "the answer"
 
 
-def _kinds(schema: JsonObject) -> tuple[str, ...]:
-    kind = schema.get("type")
-    return tuple(str(k) for k in kind) if isinstance(kind, list) else (str(kind),)
+def _is_list(parts: Parts) -> bool:
+    return "array" in (types_of(parts) or ())
 
 
-def _bounds(schema: JsonObject, place: _Place) -> Iterator[Trouble]:
-    if "enum" in schema or "const" in schema:
+def _bounds(parts: Parts, place: _Place) -> Iterator[Trouble]:
+    kinds = types_of(parts)
+    if kinds is None:
+        if place.depth:
+            yield _loose(place)
         return
-    kinds = _kinds(schema)
-    if "string" in kinds and not _is_short(schema):
+    if "string" in kinds and not any(map(_is_short, parts)):
         yield Trouble(
             field=place.field,
             message=f"the text {_named(place.at)} has no `maxLength`: the answer may be cut",
             help="give it a `maxLength`",
             bound=True,
         )
-    if "array" in kinds and "maxItems" not in schema and schema.get("items") is not False:
+    if "array" in kinds and not any(map(_is_counted, parts)):
         yield Trouble(
             field=place.field,
             message=f"the list {_named(place.at)} has no `maxItems`: the answer may be cut",
             help="give it `maxItems`",
         )
-    open_ = "object" in kinds and schema.get("additionalProperties", True) is not False
-    if open_ and "properties" not in schema:
+    if "object" in kinds and not any(map(_is_named, parts)):
         message = f"the object {_named(place.at)} may have any keys: name them under `properties`"
         yield Trouble(field=place.field, message=message)
 
 
-def _is_short(schema: JsonObject) -> bool:
-    return "maxLength" in schema or schema.get("format") in BOUNDED_FORMATS
+def _is_short(part: JsonObject) -> bool:
+    return "maxLength" in part or part.get("format") in BOUNDED_FORMATS
+
+
+def _is_counted(part: JsonObject) -> bool:
+    return "maxItems" in part or part.get("items") is False
+
+
+def _is_named(part: JsonObject) -> bool:
+    return "properties" in part or part.get("additionalProperties") is False

@@ -90,6 +90,10 @@ class StepContext(Protocol):
         """
         ...
 
+    def hide(self, secret: str) -> None:
+        """Mask this from now on, like a secret that the attempt resolved."""
+        ...
+
     def mask(self, value: JsonValue) -> JsonValue:
         """Return `value` with every secret that this attempt resolved replaced by `***`.
 

@@ -80,8 +80,12 @@ class WorkContext:
                 f"the secret {name!r} is not set on this worker",
                 remedy=f"set it in the environment as DAGFLOW_SECRET_{name}",
             )
-        self._masker.add(value)
+        self.hide(value)
         return value
+
+    def hide(self, secret: str) -> None:
+        """Mask this from now on."""
+        self._masker.add(secret)
 
     def resolve_secrets(self, value: JsonValue) -> JsonValue:
         """Return the value with its references replaced by secrets."""

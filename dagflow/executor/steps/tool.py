@@ -33,7 +33,10 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
         idempotency_key=attempt.idempotency_key,
         egress=egress,
         responses=cast("Policy", attempt.step.body.get("responses", "strict")),
-        warn=lambda text: context.emit("log", {"stream": "warning", "text": text}),
+        warn=lambda text: context.emit(
+            "log", {"stream": "warning", "text": context.mask_cut(text)}
+        ),
+        hide=context.hide,
     )
 
 

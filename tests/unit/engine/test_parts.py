@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 import socket
 from datetime import UTC, datetime, timedelta
-from urllib.parse import quote
 
 import pytest
 
@@ -20,12 +17,10 @@ from dagflow.executor.leases import is_gone, is_lost, this_worker
 from dagflow.executor.live.base import Emitted, LiveEvent, Missed
 from dagflow.executor.live.process import KEPT, ProcessBus
 from dagflow.executor.steps import WORK
-from dagflow.executor.steps.secrets import Masker
 from dagflow.executor.timers import Timers
 from dagflow.store.rows import Lease
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SECRET = 'pa$$ w0rd/ü"x'
 
 
 def after(seconds: float) -> datetime:
@@ -131,60 +126,6 @@ def test_a_fault_point_counts_only_its_own_visits(monkeypatch: pytest.MonkeyPatc
         killer.reach(point)
 
     assert killed == [9]
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        SECRET,
-        SECRET.upper(),
-        SECRET.lower(),
-        quote(SECRET, safe=""),
-        json.dumps(SECRET)[1:-1],
-        json.dumps(SECRET, ensure_ascii=False)[1:-1],
-        base64.b64encode(SECRET.encode()).decode(),
-        base64.urlsafe_b64encode(SECRET.encode()).decode(),
-    ],
-)
-def test_a_secret_is_masked_however_it_is_written(form: str) -> None:
-    masker = Masker()
-    masker.add(SECRET)
-
-    assert masker.text(f"<{form}>") == "<***>"
-    assert masker.value({form: [form, 1]}) == {"***": ["***", 1]}
-
-
-@pytest.mark.parametrize("before", ["", "u", "us", "use", "user:"])
-def test_a_secret_inside_a_text_that_was_encoded_whole_is_masked(before: str) -> None:
-    masker = Masker()
-    masker.add("s3cr3t-token")
-    coded = base64.b64encode(f"{before}s3cr3t-token and more".encode()).decode()
-
-    masked = masker.text(coded)
-
-    assert "***" in masked
-    left = masked.partition("***")[0]
-    whole = left[: len(left) // 4 * 4]
-    assert base64.b64decode(whole) == before.encode()[: len(whole) // 4 * 3]
-
-
-@pytest.mark.parametrize("left", range(4, len("s3cr3t-token")))
-def test_what_a_cut_has_left_of_a_secret_is_masked(left: int) -> None:
-    masker = Masker()
-    masker.add("s3cr3t-token")
-    begun = "s3cr3t-token"[:left]
-
-    assert masker.cut_text(f"refused: {begun}") == "refused: ***"
-    assert masker.cut_text(f"'{begun}…' s3cr3t-token {begun}") == "'***…' *** ***"
-    assert masker.cut_text(f"{begun} is no cut") == f"{begun} is no cut"
-
-
-def test_text_without_secrets_is_left_alone_and_short_secrets_hide_nothing() -> None:
-    masker = Masker()
-    masker.add("abc")
-
-    assert masker.text("abc abcd") == "abc abcd"
-    assert masker.value([None, True, 1.5, "x"]) == [None, True, 1.5, "x"]
 
 
 def _said(n: int, run_id: str = "r") -> LiveEvent:

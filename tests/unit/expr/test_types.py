@@ -4,7 +4,8 @@ import pytest
 
 from dagflow.core.values import Schema
 from dagflow.expr import Scope, validate
-from dagflow.expr.types import of_schema
+from dagflow.expr.types import closed, of_schema
+from dagflow.expr.validators import compiled
 from tests.unit.expr.scopes import INT, NUMBER, TEXT, TREE, checked, record
 
 
@@ -124,3 +125,19 @@ def test_a_field_that_only_some_alternatives_have_may_be_absent() -> None:
     (warning,) = checked("v.a", scope).warnings
 
     assert warning.kind == "partial-operation"
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("a b", "a%20b"), ("a/b", "a~1b"), ("a/b", "a%7E1b"), ("ü", "%C3%BC"), ("a%20b", "a%2520b")],
+)
+def test_a_reference_is_part_of_an_address(name: str, reference: str) -> None:
+    to: Schema = {"$ref": f"#/$defs/{reference}"}
+    schema: Schema = {"type": "array", "items": to, "$defs": {name: {"type": "string"}}}
+    alone = closed(of_schema(schema))
+
+    assert of_schema({**to, "$defs": {name: {"type": "string"}}}).kinds == {"string"}
+    assert compiled(schema).is_valid(["x"])
+    assert not compiled(schema).is_valid([1])
+    assert compiled(alone).is_valid(["x"])
+    assert not compiled(alone).is_valid([1])

@@ -180,3 +180,36 @@ def test_no_instance_is_longer_and_every_prepared_schema_still_takes_it(value: J
     assert bound is not None
     assert bound >= len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
     jsonschema.validate(value, prepare(schema).schema)
+
+
+TEXT: JsonObject = {"a b": {"type": "string"}, "list": {"type": "array", "maxItems": 2}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "kept", "refused"),
+    [
+        ({"$ref": "#/$defs/a%20b", "maxLength": 3}, "abc", "abcd"),
+        ({"$ref": "#/$defs/a%20b", "enum": ["ab"]}, "ab", "abc"),
+        ({"allOf": [{"$ref": "#/$defs/a%20b"}, {"maxLength": 3}]}, "abc", "abcd"),
+        ({"anyOf": [{"$ref": "#/$defs/a%20b"}], "maxLength": 3}, "abc", "abcd"),
+        ({"$ref": "#/$defs/list", "items": {"const": 1}}, [1, 1], [1, 2]),
+        ({"$ref": "#/$defs/list", "items": {"const": 1}}, [1, 1], [1, 1, 1]),
+    ],
+)
+def test_the_decoder_keeps_what_stands_beside_a_reference(
+    schema: JsonObject, kept: JsonValue, refused: JsonValue
+) -> None:
+    guidance = pytest.importorskip("llguidance")
+    whole: JsonObject = {**schema, "$defs": TEXT}
+    tokens = guidance.LLTokenizer("byte")
+
+    def takes(value: JsonValue) -> bool:
+        grammar = guidance.LLMatcher.grammar_from_json_schema(
+            prepare(whole).schema, defaults={"whitespace_flexible": False}
+        )
+        matcher = guidance.LLMatcher(tokens, grammar, log_level=0)
+        text = tokens.tokenize_str(json.dumps(value, separators=(",", ":")))
+        return bool(matcher.try_consume_tokens(text) == len(text) and matcher.is_accepting())
+
+    assert (takes(kept), takes(refused)) == (True, False)
+    assert longest(whole) == len(json.dumps(kept, separators=(",", ":")))
