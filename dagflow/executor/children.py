@@ -77,10 +77,10 @@ def awaited(plan: Plan, run: Run) -> Iterator[str]:
             yield child_run_id(run.id, str(record.data["key"]))
 
 
-def addressee(engine: Family, message: Message) -> str:
+def addressee(message: Message) -> str:
     """Return the run that a message between parent and child is for."""
     if message.key.kind == "child_ended":
-        return engine.store.get_run(message.key.run_id).parent
+        return str(message.body["parent"])
     return child_run_id(message.key.run_id, _key_of(message))
 
 
@@ -88,24 +88,26 @@ def _key_of(message: Message) -> str:
     return message.key.path.partition(" ")[0]
 
 
-def perform(engine: Family, message: Message) -> None:
-    """Do what an outbox message asks for. Where the database fails, recovery does it later.
+def perform(engine: Family, message: Message) -> bool:
+    """Do what an outbox message asks for; false where the database fails, to be done later.
 
     What is wrong with the run that it comes from, or with the one that it is for, is theirs alone.
     """
     act = _ACTS.get(message.key.kind)
     if act is None:
-        return
+        return True
     try:
         with engine.apart(message.key.run_id):
             act(engine, message)
     except UnavailableError as error:
         _log.warning("message_left run_id=%s kind=%s", message.key.run_id, message.key.kind,
                      exc_info=error)  # fmt: skip
+        return False
+    return True
 
 
 def _start(engine: Family, message: Message) -> None:
-    parent, child = engine.run(message.key.run_id), addressee(engine, message)
+    parent, child = engine.run(message.key.run_id), addressee(message)
     path = str(message.body["path"])
     plan = step_of(engine.plan_of(parent.id), path).child
     if plan is None:
@@ -114,9 +116,10 @@ def _start(engine: Family, message: Message) -> None:
     with engine.apart(child):
         _begin(engine, message, plan, _header(parent, plan, message, engine.clock.now()))
     engine.reach("after-child")
-    for held in engine.store.outbox(around=(parent.id,), kinds=("hold_child",)):
-        if addressee(engine, held) == child:  # it came while there was nothing to hold
-            perform(engine, held)
+    for key in engine.store.outbox(families=(parent.id,), kinds=("hold_child",)):
+        order = engine.store.message(key)
+        if order is not None and addressee(order) == child:  # it came before there was a child
+            _hold(engine, order)
 
 
 def _begin(engine: Family, message: Message, plan: Plan, header: Header) -> None:
@@ -160,7 +163,7 @@ def _hold(engine: Family, message: Message) -> None:
     order = int(str(message.body["order"]))
     event = Pause(order=order) if message.body["paused"] else Resume(order=order)
     start = MessageKey(message.key.run_id, "start_child", _key_of(message))
-    _pass_on(engine, message, event, is_to_come=engine.store.is_open(start))
+    _pass_on(engine, message, event, is_to_come=engine.store.message(start) is not None)
 
 
 def _tell(engine: Family, message: Message) -> None:
@@ -180,11 +183,13 @@ def _tell(engine: Family, message: Message) -> None:
 
 def _pass_on(engine: Family, message: Message, event: Event, *, is_to_come: bool = False) -> None:
     """Hand an event to the run that a message is for, and settle the message with it."""
-    run_id = addressee(engine, message)
+    run_id = addressee(message)
     with engine.apart(run_id):
         try:
             engine.handle(run_id, event, settled=(message.key,))
         except NotFoundError:
+            if engine.store.versions((run_id,)):
+                raise  # the run is there, its plan is not
             if not is_to_come:
                 engine.store.settle((message.key,))
 

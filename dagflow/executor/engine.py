@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from time import monotonic
 from typing import TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
@@ -40,6 +41,7 @@ from dagflow.executor.ids import new_run_id
 from dagflow.executor.inputs import accepted
 from dagflow.executor.live.base import LiveBus
 from dagflow.executor.live.process import ProcessBus
+from dagflow.executor.mail import SLICE, Mail
 from dagflow.executor.roster import Roster
 from dagflow.executor.steps.base import Attempt
 from dagflow.store.base import RunStore
@@ -94,8 +96,7 @@ class Engine:
         self._decide = decide
         self._lock = threading.RLock()
         self._roster = Roster(store)
-        self._asked: deque[Message] = deque()
-        self._is_performing = False
+        self._mail = Mail(partial(perform, self), dispatcher.again)
         self._aftermath = Aftermath(dispatcher, self.live, reach)
 
     def submit(
@@ -156,8 +157,12 @@ class Engine:
             if run_id == header.id:
                 held.run.version = 1
                 self._roster.add(held)
-                self._stored(held, turn, batch, seq=len(turn.changes))
-                self._perform_all()
+                try:
+                    self._stored(held, turn, batch, seq=len(turn.changes))
+                except BaseException:
+                    self._roster.spoil(run_id, 0)
+                    raise
+                self._mail.deliver()
             return run_id
 
     def handle(
@@ -174,18 +179,17 @@ class Engine:
         """
         with self._lock:
             while True:
-                held = self._roster.hold(run_id)
+                held = self._current(run_id)
                 version = held.run.version
                 try:
                     handled = self._handle(held, events, claimant, settled)
                     break
                 except VersionConflictError:
-                    self._roster.drop(run_id)
-                    self._catch_up(self._roster.hold(run_id), version)
+                    self._roster.spoil(run_id, version)
                 except BaseException:
-                    self._roster.drop(run_id)  # it is ahead of what is stored
+                    self._roster.spoil(run_id, version)  # it is ahead of what is stored, or behind
                     raise
-            self._perform_all()
+            self._mail.deliver()
             return handled
 
     def claim(self, run_id: str, paths: Sequence[str], claimant: Claimant) -> Handled:
@@ -201,7 +205,7 @@ class Engine:
     def fresh(self, run_id: str) -> Run:
         """Return a run as it is in the database, to read only. Raises `NotFoundError`."""
         with self._lock:
-            held = self._roster.hold(run_id)
+            held = self._current(run_id)
             if self.store.versions([run_id]).get(run_id) != held.run.version:
                 self._follow(held)
             return held.run
@@ -220,7 +224,7 @@ class Engine:
     def held(self) -> tuple[str, ...]:
         """Return the unfinished runs that this process has taken up."""
         with self._lock:
-            return tuple(held.run.id for held in self._roster.held())
+            return self._roster.ids()
 
     async def wait(self, run_id: str) -> Run:
         """Return the run when it is over. A worker of this process must be at work on it.
@@ -232,7 +236,11 @@ class Engine:
             if run.state.is_final:
                 return run
             end = self._roster.end_of(run_id)
-        return await end
+        try:
+            return await end
+        finally:
+            with self._lock:
+                self._roster.await_no_more(run_id, end)
 
     def abandon(self, run_id: str, error: Exception) -> None:
         """Leave a run alone that can't go on, for a reason of our own, and stop its attempts.
@@ -267,26 +275,37 @@ class Engine:
             _log.error("run_broken run_id=%s", run_id, exc_info=error)
             self.abandon(run_id, error)
 
-    def refresh(self) -> tuple[str, ...]:
-        """Catch up with what other processes stored, and return the runs that they changed.
+    def refresh(self) -> None:
+        """Catch up with what other processes stored; what takes too long is left to the next look.
 
         Child runs that they started for runs held here are held here, too.
         """
         with self._lock:
+            for run_id in self._roster.behind():
+                with self.apart(run_id):
+                    self._current(run_id)
             held = self._roster.held()
             looked_at = [*(one.run.id for one in held), *self._roster.broken]
             stored = self.store.versions(looked_at) if looked_at else {}
-            changed = [one for one in held if stored.get(one.run.id, 0) > one.run.version]
-            for one in changed:
-                with self.apart(one.run.id):
-                    self._follow(one)
+            self._follow_all(one for one in held if stored.get(one.run.id, 0) > one.run.version)
             for run_id in self._roster.broken.moved(stored):
                 with self.apart(run_id):
                     self.resume(run_id)
+            self._roster.weed(stored)
             for one in self._roster.held():
                 with self.apart(one.run.id):
                     self._adopt(one)
-            return tuple(one.run.id for one in changed)
+            self._mail.retry()
+
+    def take_up(self, message: Message) -> None:
+        """Have a message done that was found in the outbox; `go_on` does it."""
+        with self._lock:
+            self._mail.add([message])
+
+    def go_on(self) -> None:
+        """Do more of what stored batches ask for, where it was too much for one call."""
+        with self._lock:
+            self._mail.deliver()
 
     def note_sent(self) -> None:
         """Note which ready steps were handed to the dispatcher and are not claimed yet."""
@@ -344,39 +363,33 @@ class Engine:
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
         """Do what a stored batch asks for; its messages are left to the outermost call."""
         self.reach("after-append")
-        self._roster.broken.forget(held.run.id)
+        self._mail.add(batch.messages)
         self._aftermath.of_turn(held, turn, batch, seq)
+        if self._roster.broken.forget(held.run.id):
+            self._aftermath.resume(held)
         if held.run.state.is_final:
             self._roster.over(held)
-        self._asked.extend(batch.messages)
 
-    def _perform_all(self) -> None:
-        """Do what stored messages ask for, and what comes of that.
-
-        One after the other and not one inside the other: a long line of child runs may end in
-        one moment.
-        """
-        if self._is_performing:
-            return
-        self._is_performing = True
-        try:
-            while self._asked:
-                perform(self, self._asked.popleft())
-        finally:
-            self._asked.clear()
-            self._is_performing = False
+    def _current(self, run_id: str) -> Held:
+        """Return a run; what others stored, or what failed here, is followed first."""
+        while self._roster.is_behind(run_id):
+            self._follow(self._roster.hold(run_id))
+        return self._roster.hold(run_id)
 
     def _follow(self, held: Held) -> None:
         """Catch up with what others stored, and do what follows from it."""
-        version = held.run.version
-        catch_up(held, self.store)
-        self._catch_up(held, version)
-
-    def _catch_up(self, held: Held, version: int) -> None:
-        """Do what follows from batches that others stored after `version`."""
-        self._aftermath.of_others(held, self.store.load(held.run.id, after=version))
+        with self._roster.following(held) as version:
+            self._aftermath.of_others(held, catch_up(held, self.store, version))
         if held.run.state.is_final:
             self._roster.over(held)
+
+    def _follow_all(self, changed: Iterable[Held]) -> None:
+        until = monotonic() + SLICE
+        for held in changed:
+            with self.apart(held.run.id):
+                self._follow(held)
+            if monotonic() > until:
+                return
 
     def _adopt(self, held: Held) -> None:
         """Take up the child runs that a run waits for."""

@@ -60,9 +60,15 @@ def loaded(stored: StoredRun, plan: Plan) -> Held:
     return held
 
 
-def catch_up(held: Held, store: LogStore) -> None:
-    """Fold in what others have added since."""
-    _fold(held, store.load(held.run.id, after=held.run.version))
+def catch_up(held: Held, store: LogStore, version: int) -> StoredRun:
+    """Fold in what others have added, and return all that was added after a version."""
+    while True:
+        news = store.load(held.run.id, after=version)
+        if held.run.version == version:
+            _fold(held, news)
+        if held.run.version == news.version:
+            return news
+        _fold(held, store.load(held.run.id, after=held.run.version))
 
 
 def _fold(held: Held, stored: StoredRun) -> None:
@@ -122,7 +128,7 @@ class Turn:
             *(Message(key=MessageKey(run_id, "stop_child", key), body={}) for key in stopped),
         ]
         if held.header.parent and held.run.state.is_final:
-            found.append(_ended(run_id, held.run.version + 1))
+            found.append(_ended(held.header, held.run.version + 1))
         holds = [command for command in self.commands if isinstance(command, HoldChild)]
         found.extend(_hold_child(run_id, hold, held.run.version + 1) for hold in holds)
         return found
@@ -153,9 +159,10 @@ def bell_key(run_id: str, path: str) -> MessageKey:
     return MessageKey(run_id, "dispatch", path)
 
 
-def _ended(run_id: str, number: int) -> Message:
+def _ended(child: Header, number: int) -> Message:
     """Return the news of a child's end, or of what it used after it: each is settled by itself."""
-    return Message(key=MessageKey(run_id, "child_ended", str(number)), body={})
+    key = MessageKey(child.id, "child_ended", str(number))
+    return Message(key=key, body={"parent": child.parent})
 
 
 def _dispatch(run_id: str, bell: Dispatch) -> Message:

@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from dagflow.core.run import LoseLease
-from dagflow.executor.children import FAMILY, addressee, perform
+from dagflow.executor.children import FAMILY, addressee
 from dagflow.executor.engine import Engine
 from dagflow.executor.leases import is_lost
-from dagflow.store.rows import Lease, StepRow
+from dagflow.store.rows import Lease, Message
 
 _log = logging.getLogger(__name__)
 
@@ -45,20 +45,20 @@ class Recovered:
 
 
 def recover(engine: Engine, run_id: str | None = None) -> Recovered:
-    """Take up every unfinished run, or one and its children, and leave them to the worker.
+    """Take up every unfinished run, or one and its family, and leave them to the worker.
 
     Raises `NotFoundError` for an unknown run.
     """
     engine.reach("in-recovery")
-    if run_id is None:
-        _perform_open(engine)
-        runs = engine.store.unfinished()
-    else:
-        runs = _family(engine, run_id)
-        _perform_open(engine, runs)
+    if run_id is not None:
+        engine.store.get_run(run_id)
+    _perform_open(engine, None if run_id is None else [run_id])
+    runs = engine.store.unfinished(family=run_id)
     lost: list[Step] = []
     for one in reversed(runs):  # children first: what they come to is news for their parents
         engine.reach("in-recovery")
+        if engine.is_broken(one):
+            continue
         with engine.apart(one):
             lost += _take_back(engine, engine.store.leases(run_id=one))
             engine.resume(one)
@@ -94,10 +94,8 @@ def _sweep_leases(engine: Engine, leases: Sequence[Lease]) -> None:
 
 def _ring_again(engine: Engine, now: datetime) -> None:
     """Take up the runs that have waited too long for a bell or for their timer."""
-    unsent = engine.store.outbox(kinds=("dispatch",), before=now - UNSENT)
-    waiting = [row.run_id for row in engine.store.ready() if _since(row, now) > UNCLAIMED]
-    late = engine.store.due(now - OVERDUE)
-    for run_id in dict.fromkeys([*(bell.key.run_id for bell in unsent), *waiting, *late]):
+    neglected = engine.store.neglected(unsent=now - UNSENT, unclaimed=now - UNCLAIMED)
+    for run_id in dict.fromkeys([*neglected, *engine.store.due(now - OVERDUE)]):
         if not engine.is_broken(run_id):
             with engine.apart(run_id):
                 engine.resume(run_id)
@@ -106,29 +104,22 @@ def _ring_again(engine: Engine, now: datetime) -> None:
 def _perform_open(
     engine: Engine, runs: Sequence[str] | None = None, *, before: datetime | None = None
 ) -> None:
-    """Do what messages between these runs, or all, and their parents and children ask for.
+    """Do what messages between parents and children ask for, in the families of runs or in all.
 
-    Also of a parent that is over: that may have been stored just before its process died.
+    Also those of runs that are over: they may have been stored just before a process died.
     """
     parts = [None] if runs is None else [runs[n : n + _PART] for n in range(0, len(runs), _PART)]
     for part in parts:
-        for message in engine.store.outbox(around=part, kinds=FAMILY, before=before):
-            between = (message.key.run_id, addressee(engine, message))
-            if not any(map(engine.is_broken, between)):
-                perform(engine, message)
+        for key in engine.store.outbox(families=part, kinds=FAMILY, before=before):
+            if not engine.is_broken(key.run_id):
+                with engine.apart(key.run_id):
+                    _take_up(engine, engine.store.message(key))
+    engine.go_on()
 
 
-def _since(row: StepRow, now: datetime) -> timedelta:
-    return now - (row.ready_at or now)
-
-
-def _family(engine: Engine, run_id: str) -> tuple[str, ...]:
-    """Return a run and its unfinished descendants, parents first."""
-    engine.store.get_run(run_id)
-    found = [run_id]
-    for one in found:
-        found += [c.id for c in engine.store.children(one) if c.finished_at is None]
-    return tuple(found)
+def _take_up(engine: Engine, message: Message | None) -> None:
+    if message is not None and not engine.is_broken(addressee(message)):
+        engine.take_up(message)
 
 
 def _take_back(engine: Engine, leases: Sequence[Lease]) -> tuple[Step, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from dagflow.core.plan import Plan
@@ -26,6 +27,7 @@ class Roster:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._held: dict[str, Held] = {}
+        self._behind: dict[str, int] = {}
         self._over: dict[str, Held] = {}
         self._plans: dict[str, Plan] = {}
         self._waiters = Waiters()
@@ -37,6 +39,10 @@ class Roster:
     def held(self) -> tuple[Held, ...]:
         """Return the unfinished runs in memory."""
         return tuple(self._held.values())
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the unfinished runs, in memory or to be read anew."""
+        return tuple({**self._held, **self._behind})
 
     def get(self, run_id: str) -> Held | None:
         """Return a run if it is in memory."""
@@ -72,10 +78,26 @@ class Roster:
         self._plans[held.plan.digest] = held.plan
         self._held[held.run.id] = held
 
-    def drop(self, run_id: str) -> None:
-        """Forget what is in memory of a run: it is to be read anew."""
-        self._held.pop(run_id, None)
+    def spoil(self, run_id: str, version: int) -> None:
+        """Forget what is in memory of a run: it is to be read anew, and followed from a version."""
+        if self._held.pop(run_id, None) is not None:
+            self._behind.setdefault(run_id, version)
         self._over.pop(run_id, None)
+
+    def behind(self) -> tuple[str, ...]:
+        """Return the runs of which not all that was stored is followed."""
+        return tuple(self._behind)
+
+    def is_behind(self, run_id: str) -> bool:
+        """Tell whether a run is to be followed first."""
+        return run_id in self._behind
+
+    @contextmanager
+    def following(self, held: Held) -> Iterator[int]:
+        """Give the version from which a run is to be followed; it is behind if that fails."""
+        run_id = held.run.id
+        yield self._behind.setdefault(run_id, held.run.version)
+        self._behind.pop(run_id, None)
 
     def plan(self, digest: str) -> Plan:
         """Return a plan. Raises `NotFoundError`."""
@@ -95,6 +117,7 @@ class Roster:
     def over(self, held: Held) -> None:
         """Tell who waits for a run that it is over, and hold it no longer."""
         self._held.pop(held.run.id, None)
+        self._behind.pop(held.run.id, None)
         self._waiters.finish(held.run)
 
     def end_of(self, run_id: str) -> asyncio.Future[Run]:
@@ -106,10 +129,15 @@ class Roster:
             raise trouble
         return self._waiters.add(run_id)
 
+    def await_no_more(self, run_id: str, end: asyncio.Future[Run]) -> None:
+        """Take back `end_of`."""
+        self._waiters.drop(run_id, end)
+
     def abandon(self, run_id: str, error: Exception) -> None:
         """Drop a run that can't go on. Who waits for it fails, or for a run that waits for it."""
-        self._held.pop(run_id, None)
-        self.broken.add(run_id, error)
+        held, behind = self._held.pop(run_id, None), self._behind.pop(run_id, None)
+        version = behind if behind is not None else held.run.version if held else None
+        self.broken.add(run_id, error, version)
         for one in (run_id, *self._waiting_for(run_id)):
             self._waiters.fail(one, error)
 
@@ -118,6 +146,12 @@ class Roster:
         found, held = self.broken.error_of(run_id), self._held.get(run_id)
         children = awaited(held.plan, held.run) if held is not None else ()
         return found or next(filter(None, map(self.trouble_of, children)), None)
+
+    def weed(self, existing: Container[str]) -> None:
+        """Forget broken child runs that came to be nowhere and that nobody waits for any more."""
+        for run_id in self.broken:
+            if run_id not in existing and next(self._waiting_for(run_id), None) is None:
+                self.broken.forget(run_id)
 
     def _waiting_for(self, child: str) -> Iterator[str]:
         """Yield the runs in memory that wait for a child run, and those that wait for them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from dagflow.core.run import Run
 
@@ -19,6 +20,14 @@ class Waiters:
         future: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
         self._futures.setdefault(run_id, []).append(future)
         return future
+
+    def drop(self, run_id: str, future: asyncio.Future[Run]) -> None:
+        """Forget one that waits no longer."""
+        waiting = self._futures.get(run_id, [])
+        if future in waiting:
+            waiting.remove(future)
+        if not waiting:
+            self._futures.pop(run_id, None)
 
     def finish(self, run: Run) -> None:
         """Give the run to everyone who waits for it."""
@@ -36,4 +45,5 @@ def _settle(future: asyncio.Future[Run], answer: Callable[[asyncio.Future[Run]],
         if not future.done():
             answer(future)
 
-    future.get_loop().call_soon_threadsafe(settle)
+    with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+        future.get_loop().call_soon_threadsafe(settle)

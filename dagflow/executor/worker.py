@@ -87,7 +87,7 @@ class Worker:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._doorbell.listen(lambda: None)
+        self._doorbell.listen(None)
         if self._timer is not None:
             self._timer.cancel()
         for loop in self._loops:
@@ -98,6 +98,7 @@ class Worker:
         for attempt in cut:
             self._note(attempt.run_id, _given_back(attempt))
         self._report_all()
+        self._engine.go_on()
 
     @property
     def load(self) -> int:
@@ -147,10 +148,10 @@ class Worker:
     def _turn(self) -> None:
         """Do everything that is to be done now."""
         self._turn_is_due = False
+        self._engine.go_on()
         for run_id, path, token in self._doorbell.take_stops():
             self._underway.stop(run_id, path, token)
-        for run_id in self._doorbell.take_abandoned():
-            self._underway.stop_run(run_id)
+        self._stop_abandoned()
         for run_id in self._doorbell.timers.due(self._engine.clock.now()):
             self._note(run_id, Tick())
         self._report_all()
@@ -192,7 +193,12 @@ class Worker:
             raise
         self._start(handled.attempts)
 
+    def _stop_abandoned(self) -> None:
+        for run_id in self._doorbell.take_abandoned():
+            self._underway.stop_run(run_id)
+
     def _start(self, attempts: tuple[Attempt, ...]) -> None:
+        self._stop_abandoned()  # before a run that was taken up again has new ones
         for attempt in attempts:
             self._engine.reach("after-claim")
             self._underway.start(attempt, self._perform(attempt))

@@ -124,8 +124,8 @@ class QueryStore(Protocol):
         """
         ...
 
-    def unfinished(self) -> tuple[str, ...]:
-        """Return the ids of all runs that are not over, oldest first."""
+    def unfinished(self, *, family: str | None = None) -> tuple[str, ...]:
+        """Return the runs that are not over, oldest first: all, or those with the root of one."""
         ...
 
     def children(self, run_id: str) -> tuple[RunRow, ...]:
@@ -146,6 +146,10 @@ class QueryStore(Protocol):
 
     def ready(self, *, run_id: str | None = None) -> tuple[StepRow, ...]:
         """Return steps that may be claimed, the longest ready first."""
+        ...
+
+    def neglected(self, *, unsent: datetime, unclaimed: datetime) -> tuple[str, ...]:
+        """Return runs with a bell that nobody rang since, or a step that was ready all the time."""
         ...
 
     def leases(self, *, run_id: str | None = None) -> tuple[Lease, ...]:
@@ -171,19 +175,19 @@ class QueryStore(Protocol):
     def outbox(
         self,
         *,
-        around: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
         kinds: Sequence[MessageKind] = (),
         before: datetime | None = None,
-    ) -> tuple[Message, ...]:
-        """Return messages that are neither sent nor settled, oldest first.
+    ) -> tuple[MessageKey, ...]:
+        """Name the messages that are neither sent nor settled, oldest first.
 
-        Of those, only what these runs, their parents and their child runs have put in, where
-        `around` names any; of these kinds, where there are any; and put in `before`.
+        Of those, only what these runs and all that have the same root have put in, where
+        `families` names any; of these kinds, where there are any; and put in `before`.
         """
         ...
 
-    def is_open(self, key: MessageKey) -> bool:
-        """Tell whether a message is in the outbox and not sent."""
+    def message(self, key: MessageKey) -> Message | None:
+        """Return a message of the outbox, if it is open still."""
         ...
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:

@@ -254,10 +254,11 @@ class MemoryRunStore(MemoryPlans):
         page = tuple(map(to_run, found[: query.limit]))
         return RunPage(runs=page, next=written(page[-1]) if len(found) > len(page) > 0 else "")
 
-    def unfinished(self) -> tuple[str, ...]:
+    def unfinished(self, *, family: str | None = None) -> tuple[str, ...]:
         """Return runs that are not over; see `QueryStore`."""
+        among = self._runs if family is None else self._families([family])
         rows = self._sorted(self._runs.values(), "created_at", "id")
-        return tuple(row["id"] for row in rows if row["state"] not in _OVER)
+        return tuple(r["id"] for r in rows if r["state"] not in _OVER and r["id"] in among)
 
     def children(self, run_id: str) -> tuple[RunRow, ...]:
         """Return child runs; see `QueryStore`."""
@@ -286,6 +287,15 @@ class MemoryRunStore(MemoryPlans):
         """Return steps to claim; see `QueryStore`."""
         rows = self._of(self._steps.values(), run_id, lambda row: row["state"] == "ready")
         return tuple(map(to_step, self._sorted(rows, "ready_at", "run_id", "path")))
+
+    def neglected(self, *, unsent: datetime, unclaimed: datetime) -> tuple[str, ...]:
+        """Return runs to take up again; see `QueryStore`."""
+        bells = self.outbox(kinds=("dispatch",), before=unsent)
+        until = micros(unclaimed) or 0
+        with self._lock:
+            steps = [row for row in self._steps.values() if row["state"] == "ready"]
+            ready = {row["run_id"] for row in steps if (row["ready_at"] or inf) <= until}
+        return tuple(sorted(ready | {key.run_id for key in bells}))
 
     def leases(self, *, run_id: str | None = None) -> tuple[Lease, ...]:
         """Return leases; see `QueryStore`."""
@@ -318,13 +328,13 @@ class MemoryRunStore(MemoryPlans):
     def outbox(
         self,
         *,
-        around: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
         kinds: Sequence[MessageKind] = (),
         before: datetime | None = None,
-    ) -> tuple[Message, ...]:
-        """Return open messages; see `QueryStore`."""
+    ) -> tuple[MessageKey, ...]:
+        """Name open messages; see `QueryStore`."""
         until = inf if before is None else micros(before) or 0
-        senders = self._runs if around is None else self._families(frozenset(around))
+        senders = self._runs if families is None else self._families(families)
         rows = self._of(
             self._outbox.values(),
             None,
@@ -335,21 +345,20 @@ class MemoryRunStore(MemoryPlans):
                 and (not kinds or row["kind"] in kinds)
             ),
         )
-        return tuple(map(to_message, self._sorted(rows, "created_at", "run_id", "kind", "path")))
+        rows = self._sorted(rows, "created_at", "run_id", "kind", "path")
+        return tuple(MessageKey(row["run_id"], row["kind"], row["path"]) for row in rows)
 
-    def is_open(self, key: MessageKey) -> bool:
-        """Tell whether a message is open; see `QueryStore`."""
+    def message(self, key: MessageKey) -> Message | None:
+        """Return an open message; see `QueryStore`."""
         with self._lock:
-            return key in self._outbox and self._outbox[key]["sent_at"] is None
+            row = self._outbox.get(key)
+            return to_message(row) if row is not None and row["sent_at"] is None else None
 
-    def _families(self, run_ids: frozenset[str]) -> set[str]:
+    def _families(self, run_ids: Sequence[str]) -> set[str]:
         with self._lock:
-            parents = {row["parent"] for row in self._runs.values() if row["id"] in run_ids}
-            return {
-                row["id"]
-                for row in self._runs.values()
-                if row["id"] in run_ids or row["parent"] in run_ids or row["id"] in parents
-            }
+            named = {*run_ids, *(self._runs[one]["root"] for one in run_ids if one in self._runs)}
+            named.discard("")
+            return {r["id"] for r in self._runs.values() if r["id"] in named or r["root"] in named}
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:
         """Note that messages were handed over; see `QueryStore`."""

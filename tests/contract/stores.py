@@ -42,18 +42,20 @@ class Writer:
         *,
         at: datetime = NOW,
         parent: str = "",
+        root: str = "",
         inputs: JsonValue = None,
         workflow: str = "p",
     ) -> None:
         self.store = store
         self.at = at
-        self.run = Run(id=run_id, plan=PLAN.digest, inputs=inputs, root=run_id)
+        root = root or run_id
+        self.run = Run(id=run_id, plan=PLAN.digest, inputs=inputs, root=root)
         self.header = Header(
             id=run_id,
             plan=PLAN.digest,
             workflow=workflow,
             inputs=inputs,
-            root=run_id,
+            root=root,
             parent=parent,
             created_at=at,
         )

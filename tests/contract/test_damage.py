@@ -11,12 +11,12 @@ from dagflow.core.clock import FakeClock
 from dagflow.core.errors import DamagedError, IllegalMoveError
 from dagflow.core.plan import Plan
 from dagflow.core.run import Cancel, RunState
-from dagflow.executor.recovery import UNCLAIMED, recover
+from dagflow.executor.recovery import UNCLAIMED, recover, sweep
 from dagflow.store.base import RunStore
-from dagflow.store.rows import StoredRun
+from dagflow.store.rows import Message, MessageKey, StoredRun
 from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import child, plan, step
-from tests.contract.test_families import INNER, named
+from tests.contract.test_families import INNER, Dying, dying, named
 
 
 class Damaged:
@@ -73,6 +73,39 @@ async def test_a_child_that_can_not_be_read_fails_the_wait_for_its_parent(
     async with bench.worker(named):
         with pytest.raises(DamagedError, match=row.id):
             await bench.finish("r1")
+
+
+@pytest.mark.parametrize("everything", [True, False])
+async def test_a_message_that_can_not_be_read_leaves_the_others_to_be_done(
+    store: RunStore, everything: bool
+) -> None:
+    clock = FakeClock()
+    for name in ("r1", "r2"):
+        reach = dying("before-child")
+        with pytest.raises(Dying):
+            Bench(store, clock, reach=reach).start(plan(child("call", "", INNER)), name)
+    clock.advance(2 * UNCLAIMED)
+
+    damaged = Unreadable(store, "r1")
+    bench = Bench(damaged, clock)
+    if everything:
+        sweep(bench.engine, everything=True)
+    else:
+        assert sorted(recover(bench.engine).broken) == ["r1"]
+
+    assert [len(store.children(name)) for name in ("r1", "r2")] == [0, 1]
+
+
+class Unreadable(Damaged):
+    """A store in which the messages of some runs can't be read."""
+
+    def message(self, key: MessageKey) -> Message | None:
+        if key.run_id in self.broken:
+            raise DamagedError(f"a message of run {key.run_id} can't be read")
+        return self._store.message(key)
+
+    def load(self, run_id: str, *, after: int = 0) -> StoredRun:
+        return self._store.load(run_id, after=after)
 
 
 async def test_a_child_that_can_not_be_read_leaves_its_siblings_to_be_stopped(

@@ -19,7 +19,7 @@ from dagflow.executor.engine import Claimant
 from dagflow.executor.recovery import recover, sweep
 from dagflow.executor.steps.base import Attempt, StepContext
 from dagflow.store.base import RunStore
-from dagflow.store.rows import Batch, Message, StoredRun
+from dagflow.store.rows import Batch, Message, MessageKind, StoredRun
 from tests.contract.engines import Bench, Gate, eventually
 from tests.contract.plans import approve, child, foreach, plan, step, wait
 
@@ -50,6 +50,14 @@ async def test_a_child_that_another_process_started_is_taken_up_with_its_childre
     assert run.state is RunState.SUCCEEDED
 
 
+def only(store: RunStore, *kinds: MessageKind) -> Message:
+    """Return the only open message of these kinds."""
+    (key,) = store.outbox(kinds=kinds)
+    message = store.message(key)
+    assert message is not None
+    return message
+
+
 class Slow(Bench):
     """A process that has stored that a child is to be started, and hasn't started it yet."""
 
@@ -71,8 +79,7 @@ async def test_a_child_that_comes_after_its_parent_was_looked_at_is_taken_up(
         decide(slow)
         worker.look()
         slow.goes_on = True
-        (message,) = store.outbox()
-        perform(slow.engine, message)
+        perform(slow.engine, only(store))
         run = await bench.finish()
 
     assert run.state is RunState.SUCCEEDED
@@ -84,7 +91,7 @@ async def test_a_child_of_a_parent_that_was_cancelled_meanwhile_is_not_started(
     bench, slow = Bench(store), Slow(store)
     bench.start(plan(approve("ok", ""), child("call", "ok", INNER)))
     decide(slow)
-    (start,) = store.outbox()
+    start = only(store)
 
     Bench(store).engine.handle("r1", Cancel(by="me"))
     slow.goes_on = True
@@ -159,7 +166,7 @@ def test_a_run_that_is_over_is_read_anew_when_another_process_has_added_to_it(
     first.engine.handle("r1", Cancel(by="me"))
     assert other.engine.run("r1").used == {}
 
-    (message,) = [message for message in store.outbox() if message.key.kind == "child_ended"]
+    message = only(store, "child_ended")
     perform(Bench(store).engine, message)
 
     assert other.engine.run("r1").used == {"tool_calls": 1}
@@ -269,7 +276,7 @@ def test_a_parent_that_is_let_go_on_while_its_pause_is_passed_on_does_not_leave_
     bench.engine.handle("r1", Pause())
 
     assert states(store) == ["waiting", "running"]
-    assert {message.key.kind for message in store.outbox()} == {"dispatch"}
+    assert {key.kind for key in store.outbox()} == {"dispatch"}
 
 
 def test_a_child_that_is_started_while_another_process_pauses_its_parent_stands_still(

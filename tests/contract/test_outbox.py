@@ -26,7 +26,7 @@ async def test_a_step_that_was_rung_for_and_waits_is_noted_as_sent(store: RunSto
     async with bench.worker(gate, concurrency=1) as worker:
         bench.start(plan(step("a"), step("b")))
         await eventually(lambda: gate.entered)
-        assert [message.key.path for message in store.outbox()] == ["b"]
+        assert [key.path for key in store.outbox()] == ["b"]
 
         worker.look()
 

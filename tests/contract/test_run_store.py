@@ -306,8 +306,9 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
         expected=1,
         messages=(Message(key=key, body={"n": BIG}),),
     )
-    assert store.outbox() == (Message(key=key, body={"n": BIG}),)
-    assert store.outbox(around=["r2"]) == ()
+    assert store.outbox() == (key,)
+    assert store.message(key) == Message(key=key, body={"n": BIG})
+    assert store.outbox(families=["r2"]) == ()
 
     assert store.outbox(before=after(-1)) == ()
     assert store.outbox(before=after(99)) == store.outbox()
@@ -319,19 +320,42 @@ def test_a_message_stays_until_it_is_settled(store: RunStore, writer: Writer) ->
     assert store.outbox() == ()
 
 
-def test_messages_are_found_around_a_run_its_parent_and_its_child_runs(store: RunStore) -> None:
-    for run_id, parent in (("r0", ""), ("r1", "r0"), ("r2", "r1"), ("r3", "r2"), ("r4", "r0")):
-        writer = Writer(store, run_id, parent=parent)
+def test_messages_and_unfinished_runs_are_found_by_family(store: RunStore) -> None:
+    for run_id, root in (("r0", "r0"), ("r1", "r0"), ("r2", "r0"), ("s0", "s0"), ("s1", "s0")):
+        writer = Writer(store, run_id, root=root)
         writer.create()
         message = Message(key=MessageKey(run_id, "stop_child", "k"), body={})
         writer.append(writer.stepped("a", "ready"), expected=1, messages=(message,))
 
-    def around(*runs: str) -> list[str]:
-        return [message.key.run_id for message in store.outbox(around=runs)]
+    def senders(*runs: str) -> list[str]:
+        return [key.run_id for key in store.outbox(families=runs)]
 
-    assert around("r1") == ["r0", "r1", "r2"]
-    assert around("r3", "r4") == ["r0", "r2", "r3", "r4"]
-    assert around() == []
+    assert senders("r2") == senders("r0") == ["r0", "r1", "r2"]
+    assert senders("s1") == ["s0", "s1"]
+    assert senders("r1", "s0") == ["r0", "r1", "r2", "s0", "s1"]
+    assert senders() == senders("r9") == []
+    assert store.unfinished(family="s1") == ("s0", "s1")
+    assert store.unfinished() == ("r0", "r1", "r2", "s0", "s1")
+
+
+def test_runs_are_neglected_whose_bells_nobody_rang_or_whose_steps_nobody_claimed(
+    store: RunStore,
+) -> None:
+    for run_id in ("r1", "r2"):
+        writer = Writer(store, run_id)
+        writer.create()
+        bell = Message(key=MessageKey(run_id, "dispatch", "a"), body={})
+        at = after(int(run_id[1]))
+        writer.append(writer.stepped("a", "ready", ready_at=at), expected=1, messages=(bell,))
+    store.mark_sent([MessageKey("r1", "dispatch", "a")], NOW)
+
+    def neglected(unsent: float, unclaimed: float) -> tuple[str, ...]:
+        return store.neglected(unsent=after(unsent), unclaimed=after(unclaimed))
+
+    assert neglected(-1, 0.9) == ()
+    assert neglected(-1, 1) == ("r1",)
+    assert neglected(0, 0) == ("r2",)
+    assert neglected(0, 2) == ("r1", "r2")
 
 
 def test_messages_are_found_by_their_kind_and_told_open_until_they_are_done(
@@ -341,15 +365,15 @@ def test_messages_are_found_by_their_kind_and_told_open_until_they_are_done(
     messages = tuple(Message(key=key, body={}) for key in (bell, stop))
     writer.append(writer.stepped("a", "ready"), expected=1, messages=messages)
 
-    assert [message.key for message in store.outbox(kinds=("stop_child", "hold_child"))] == [stop]
-    assert store.is_open(bell)
-    assert not store.is_open(MessageKey("r1", "stop_child", "other"))
+    assert store.outbox(kinds=("stop_child", "hold_child")) == (stop,)
+    assert store.message(bell) == messages[0]
+    assert store.message(MessageKey("r1", "stop_child", "other")) is None
 
     store.mark_sent([bell], NOW)
     store.settle([stop])
 
-    assert not store.is_open(bell)
-    assert not store.is_open(stop)
+    assert store.message(bell) is None
+    assert store.message(stop) is None
 
 
 def test_a_message_is_answered_by_one_run_and_by_none_once_it_is_settled(
@@ -379,7 +403,7 @@ def test_a_message_sent_is_not_taken_again_unless_it_is_put_again(
     assert store.outbox() == ()
 
     writer.append(writer.stepped("a", "ready"), expected=2, messages=(message,))
-    assert store.outbox() == (message,)
+    assert store.message(key) == message
 
     store.settle([key])
     assert store.outbox() == ()

@@ -31,6 +31,10 @@ class Dispatcher(Protocol):
         """Say that a run can't go on: its attempts must be stopped, and it has no `Tick` due."""
         ...
 
+    def again(self) -> bool:
+        """Have `Engine.go_on` called soon, after what else is due; false where nobody would."""
+        ...
+
     def close(self) -> None:
         """Ring no more."""
         ...
@@ -51,6 +55,10 @@ class SilentDispatcher:
 
     def abandon(self, run_id: str) -> None:
         """Leave it to others."""
+
+    def again(self) -> bool:
+        """Leave nothing for later: there is nobody to do it."""
+        return False
 
     def close(self) -> None:
         """Do nothing."""

@@ -21,11 +21,11 @@ class InlineDispatcher:
         self.timers = Timers()
         self._stops: list[tuple[str, str, int]] = []
         self._abandoned: list[str] = []
-        self._heard: Callable[[], None] = lambda: None
+        self._listener: Callable[[], None] | None = None
 
-    def listen(self, heard: Callable[[], None]) -> None:
+    def listen(self, heard: Callable[[], None] | None) -> None:
         """Call `heard` whenever something has come in; it must be quick and may be called often."""
-        self._heard = heard
+        self._listener = heard
 
     def ring(self, run_id: str, path: str, queue: str, priority: int) -> bool:  # noqa: ARG002  # one worker serves all queues
         """Add a step, once."""
@@ -53,6 +53,15 @@ class InlineDispatcher:
         self.timers.clear(run_id)
         self._abandoned.append(run_id)
         self._heard()
+
+    def again(self) -> bool:
+        """Tell the worker, if one listens."""
+        self._heard()
+        return self._listener is not None
+
+    def _heard(self) -> None:
+        if self._listener is not None:
+            self._listener()
 
     def take(self, most: int) -> list[tuple[str, str]]:
         """Take up to `most` steps (run, path), the most urgent first."""

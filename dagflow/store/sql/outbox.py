@@ -11,9 +11,10 @@ from dagflow.store import tables
 from dagflow.store.projection import micros, to_message
 from dagflow.store.rows import Message, MessageKey, MessageKind
 from dagflow.store.sql.database import Database
-from dagflow.store.sql.part import Part
+from dagflow.store.sql.part import Part, in_families
 
 _outbox, _run = tables.outbox.c, tables.run.c
+_KEY = (_outbox.run_id, _outbox.kind, _outbox.path)
 
 
 class SqlOutbox(Part):
@@ -34,30 +35,31 @@ class SqlOutbox(Part):
     def outbox(
         self,
         *,
-        around: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
         kinds: Sequence[MessageKind] = (),
         before: datetime | None = None,
-    ) -> tuple[Message, ...]:
-        """Return open messages; see `QueryStore`."""
-        query = sa.select(tables.outbox).where(_outbox.sent_at.is_(None))
-        if around is not None:
-            query = query.where(_outbox.run_id.in_(_families(around)))
+    ) -> tuple[MessageKey, ...]:
+        """Name open messages; see `QueryStore`."""
+        query = sa.select(*_KEY).where(_outbox.sent_at.is_(None))
+        if families is not None:
+            query = query.join(tables.run, _run.id == _outbox.run_id).where(in_families(families))
         if kinds:
             query = query.where(_outbox.kind.in_(kinds))
         if before is not None:
             query = query.where(_outbox.created_at <= micros(before))
         query = query.order_by(_outbox.created_at, _outbox.run_id, _outbox.kind, _outbox.path)
-        return tuple(map(to_message, self._database.rows(query)))
+        return tuple(MessageKey(**row) for row in self._database.rows(query))
 
-    def is_open(self, key: MessageKey) -> bool:
-        """Tell whether a message is open; see `QueryStore`."""
-        query = sa.select(sa.literal(1)).where(
+    def message(self, key: MessageKey) -> Message | None:
+        """Return an open message; see `QueryStore`."""
+        query = sa.select(tables.outbox).where(
             _outbox.run_id == key.run_id,
             _outbox.kind == key.kind,
             _outbox.path == key.path,
             _outbox.sent_at.is_(None),
         )
-        return self._database.row(query) is not None
+        row = self._database.row(query)
+        return None if row is None else to_message(row)
 
     def mark_sent(self, keys: Sequence[MessageKey], at: datetime) -> None:
         """Note that messages were handed over; see `QueryStore`."""
@@ -71,13 +73,6 @@ class SqlOutbox(Part):
         if keys:
             with self._database.writing() as cursor:
                 cursor.executemany(self._done, [_named(key) for key in keys])
-
-
-def _families(run_ids: Sequence[str]) -> sa.CompoundSelect[tuple[str]]:
-    """Select these runs, their parents and their child runs."""
-    parents = sa.select(_run.parent).where(_run.id.in_(run_ids))
-    children = sa.select(_run.id).where(_run.parent.in_(run_ids), _run.parent != "")
-    return sa.union(sa.select(_run.id).where(_run.id.in_(run_ids)), parents, children)
 
 
 def _named(key: MessageKey) -> dict[str, str]:

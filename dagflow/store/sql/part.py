@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import sqlalchemy as sa
+
+from dagflow.store import tables
 from dagflow.store.sql.database import Database
 
 
 def _nothing(_point: str) -> None:
     """Pass by a fault point."""
+
+
+def in_families(run_ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that a run is one of these, or has the root of one of them."""
+    run, named = tables.run.c, tables.run.alias().c
+    roots = sa.select(named.root).where(named.id.in_(run_ids), named.root != "")
+    return sa.or_(
+        run.id.in_(run_ids), run.root.in_(run_ids), run.root.in_(roots), run.id.in_(roots)
+    )
 
 
 class Part:

@@ -21,9 +21,10 @@ from dagflow.store.projection import (
 )
 from dagflow.store.rows import Approval, Lease, RunPage, RunQuery, RunRow, StepRow
 from dagflow.store.sql.database import Database
-from dagflow.store.sql.part import Part
+from dagflow.store.sql.part import Part, in_families
 
 _run, _step, _approval = tables.run.c, tables.step.c, tables.approval.c
+_outbox = tables.outbox.c
 _OVER = sorted(state.value for state in RUN_FINAL)
 
 
@@ -57,9 +58,11 @@ class SqlQueries(Part):
         page = tuple(rows[: query.limit])
         return RunPage(runs=page, next=written(page[-1]) if len(rows) > len(page) > 0 else "")
 
-    def unfinished(self) -> tuple[str, ...]:
+    def unfinished(self, *, family: str | None = None) -> tuple[str, ...]:
         """Return runs that are not over; see `QueryStore`."""
         query = sa.select(_run.id).where(_run.state.not_in(_OVER))
+        if family is not None:
+            query = query.where(in_families([family]))
         with self._database.reading() as connection:
             return tuple(connection.scalars(query.order_by(_run.created_at, _run.id)))
 
@@ -92,6 +95,19 @@ class SqlQueries(Part):
             query = query.where(_step.run_id == run_id)
         query = query.order_by(_step.ready_at, _step.run_id, _step.path)
         return tuple(map(to_step, self._database.rows(query)))
+
+    def neglected(self, *, unsent: datetime, unclaimed: datetime) -> tuple[str, ...]:
+        """Return runs to take up again; see `QueryStore`."""
+        bells = sa.select(_outbox.run_id).where(
+            _outbox.kind == "dispatch",
+            _outbox.sent_at.is_(None),
+            _outbox.created_at <= micros(unsent),
+        )
+        steps = sa.select(_step.run_id).where(
+            _step.state == "ready", _step.ready_at <= micros(unclaimed)
+        )
+        with self._database.reading() as connection:
+            return tuple(sorted(connection.scalars(sa.union(bells, steps))))
 
     def leases(self, *, run_id: str | None = None) -> tuple[Lease, ...]:
         """Return leases; see `QueryStore`."""
