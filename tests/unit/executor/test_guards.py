@@ -99,5 +99,5 @@ def test_error_is_visible_of_a_step_that_failed_or_recovered_and_not_after_a_ret
     run.ok("a")
     run.bad("b", "user")
     seen = run.run.steps["c"].input["with"]
-    assert "error" not in seen["a"]
+    assert seen["a"] == {"status": "succeeded", "output": None}
     assert seen["b"]["error"]["class"] == "user"

@@ -147,7 +147,7 @@ def test_a_retry_goes_on_with_items_that_were_never_begun():
     assert run.output("l") == ["a", "b", "c"]
 
 
-def failed_items(run: Driver) -> list[int]:
+def failed_items(run: Driver) -> list[Any]:
     return [error["index"] for error in run.run.steps["l"].errors or ()]
 
 
