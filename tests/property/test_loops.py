@@ -29,6 +29,7 @@ COUNT = settings(
 )
 RANDOMS = st.randoms(use_true_random=True)  # False draws slowly, and finds the least that fails
 ENDINGS = (*["ok"] * 12, "timeout", "network", "user", "http_5xx", "lost")
+UNLUCKY = (*["lost"] * 3, "ok")  # after a loss: the fourth in a row ends a step
 MOVES = (*["claim"] * 4, *["report"] * 6, "time out", "release", "again")
 
 
@@ -54,7 +55,8 @@ def play(world: World, rng: Random, cancel_at: int) -> None:
             case "claim":
                 world.claim(rng.choice(able[move]))
             case "report":
-                world.report(rng.choice(able[move]), rng.choice(ENDINGS))
+                path = rng.choice(able[move])
+                world.report(path, rng.choice(UNLUCKY if path in world.lost else ENDINGS))
             case "release":
                 world.release(rng.choice(able[move]))
             case "time out":

@@ -40,7 +40,10 @@ def shown(state: str) -> str:
 
 @dataclass
 class World:
-    """A run of a plan, and the history that the reference works from."""
+    """A run of a plan, and the history that the reference works from.
+
+    `void` are reports that must not count any more; `lost` the steps whose last lease was lost.
+    """
 
     plan: Plan
     flow: LoopFlow
@@ -48,6 +51,7 @@ class World:
     changes: list[Change] = field(default_factory=list)
     history: History = field(default_factory=list)
     void: list[Event] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
     story: Story = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +118,7 @@ class World:
             event = Fail(path=path, token=record.token, error=error)
         assert not self.take(event).refused
         self.void.append(event)
+        (self.lost.add if ending == "lost" else self.lost.discard)(path)
         self.tell(Report(path, ending, output))
 
     def release(self, path: str) -> None:
