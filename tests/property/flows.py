@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from tests.property.reference import Edge, Flow, Guard, Handler, Step, View
+from tests.property.joins import Edge, Handler
+from tests.property.reference import Flow, Guard, Step, View
 
 RETRIED = "[timeout, network]"
 CLASSES = ("timeout", "network", "user", "http_5xx")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-Verdict: TypeAlias = Literal["taken", "not taken", "undecided"]
+from tests.property.joins import FINAL, Edge, Handler, edges, joined
+
 View: TypeAlias = Callable[[str], "Seen"]
 
 
@@ -27,23 +28,6 @@ class Guard:
     test: Callable[[int, View], bool]
     plain: frozenset[str] = frozenset()
     ordering: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Edge:
-    """`after`: a step and the ways it may have ended."""
-
-    step: str
-    on: str = "success"
-
-
-@dataclass(frozen=True)
-class Handler:
-    """`on_error`: classes (none: all), and a value to go on with or a step to go to."""
-
-    on: tuple[str, ...] = ()
-    continue_: int | None = None
-    goto: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +48,10 @@ class Step:
     @property
     def is_switch(self) -> bool:
         return bool(self.branches)
+
+    @property
+    def targets(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(targets for _, targets in self.branches)
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,6 @@ class Seen:
     goto: str = ""
 
 
-FINAL = {"succeeded", "failed", "timed_out", "skipped(guard)", "skipped(upstream)", "cancelled"}
 RETRIED = {"timeout", "network"}
 
 
@@ -163,7 +150,7 @@ class Reference:
         it = self.seen[step.name]
         if it.state != "pending":
             return False
-        verdict = self._joined(step, self._edges(step))
+        verdict = joined(step.join, edges(step, self.flow.steps, self.seen))
         needed = [self.seen[name].state for name in sorted(self._plain(step))]
         if verdict == "not taken" or any(s in FINAL and s != "succeeded" for s in needed):
             it.state = "skipped(upstream)"
@@ -202,7 +189,7 @@ class Reference:
         for guard in self._guards(step):
             found |= guard.ordering
         if isinstance(step.join, int):
-            found -= {name for name, _ in self._edges(step)}
+            found -= {name for name, _ in edges(step, self.flow.steps, self.seen)}
         return found
 
     @staticmethod
@@ -218,60 +205,6 @@ class Reference:
             if guard is None or guard.test(self.flow.n, self._view):
                 return index
         return None
-
-    def _edges(self, step: Step) -> list[tuple[str, Verdict]]:
-        """One edge for each step that controls this one, taken when any of its conditions is."""
-        conditions: dict[str, list[bool]] = {}
-        leading = {it.name for it in self.flow.steps for _, to in it.branches if step.name in to}
-        for edge in step.after:
-            held = conditions.setdefault(edge.step, [])
-            if edge.on != "success" or edge.step not in leading:
-                held.append(self._holds(edge))
-        for other in self.flow.steps:
-            chosen = [i for i, (_, targets) in enumerate(other.branches) if step.name in targets]
-            if chosen:
-                it = self.seen[other.name]
-                taken = it.state == "succeeded" and it.branch in chosen
-                conditions.setdefault(other.name, []).append(taken)
-            if any(handler.goto == step.name for handler in other.handlers):
-                taken = self.seen[other.name].goto == step.name
-                conditions.setdefault(other.name, []).append(taken)
-        return [(name, self._verdict(name, held)) for name, held in conditions.items()]
-
-    def _verdict(self, name: str, held: list[bool]) -> Verdict:
-        state = self.seen[name].state
-        if state not in FINAL:
-            return "undecided"
-        return "taken" if any(held) and state != "cancelled" else "not taken"
-
-    def _holds(self, edge: Edge) -> bool:
-        state = self.seen[edge.step].state
-        return {
-            "success": state == "succeeded",
-            "failure": state in {"failed", "timed_out"},
-            "skipped": state.startswith("skipped"),
-            "done": state in FINAL,
-        }[edge.on]
-
-    @staticmethod
-    def _joined(step: Step, edges: list[tuple[str, Verdict]]) -> Verdict:
-        counts = {"taken": 0, "not taken": 0, "undecided": 0}
-        for _, verdict in edges:
-            counts[verdict] += 1
-        if not edges:
-            return "taken"
-        if isinstance(step.join, int):
-            if counts["taken"] >= step.join:
-                return "taken"
-            possible = counts["taken"] + counts["undecided"] >= step.join
-            return "undecided" if possible else "not taken"
-        if step.join == "any":
-            if counts["undecided"]:
-                return "undecided"
-            return "taken" if counts["taken"] else "not taken"
-        if counts["not taken"]:
-            return "not taken"
-        return "undecided" if counts["undecided"] else "taken"
 
     # ── the end ───────────────────────────────────────────────────────────────────────────────
 

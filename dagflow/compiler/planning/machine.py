@@ -36,7 +36,6 @@ GUARD_HAS_NO_VALUE: Final = 'error.class == "guard"'
 TIME_IS_UP: Final = 'error.class == "timeout"'
 IS_DUE: Final = "now >= due"
 OTHERWISE: Final = 'error.class != "timeout"'
-LEASE_LOST: Final = 'error.class == "lost"'
 
 PARENTS: Final = frozenset({"foreach", "repeat", "workflow"})
 """Kinds that wait for steps or a run of their own."""
@@ -258,11 +257,9 @@ def _from_waiting(nature: _Nature, here: str) -> Iterator[tuple[str, str, str]]:
     yield here, "cancelled", ALWAYS
     if nature.times_out:
         yield here, "timed_out", TIME_IS_UP
-    if here == "waiting(child)":
-        again = [_retried(nature.retry)] if nature.retry.attempts > 1 else []
-        yield here, "ready", either((LEASE_LOST, *again))
-        if nature.retry.attempts > 1:
-            yield here, "waiting(backoff)", _retried(nature.retry)
+    if here == "waiting(child)" and nature.retry.attempts > 1:
+        yield here, "ready", _retried(nature.retry)
+        yield here, "waiting(backoff)", _retried(nature.retry)
 
 
 def _failing(nature: _Nature, here: str) -> str:

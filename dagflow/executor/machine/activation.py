@@ -16,13 +16,14 @@ from dagflow.executor.machine.paths import COMPENSATE, frame_of, split_frame, wi
 def step_view(record: StepRecord, *, foreach: bool = False) -> JsonObject:
     """Return `steps.<name>`: `output` is there only when the step succeeded.
 
-    A foreach always has `errors`, which is empty when no item failed.
+    `error` is there when it failed, or recovered: what an attempt that was made again died of
+    shows in the record alone. A foreach always has `errors`, which is empty when no item failed.
     """
     status, _, rest = record.state.partition("(")
     view: JsonObject = {"status": status}
     if rest:
         view["reason"] = rest[:-1]
-    if record.error is not None:
+    if record.error is not None and (record.recovered or status in {"failed", "timed_out"}):
         view["error"] = {
             "class": record.error.error_class,
             "message": record.error.message,

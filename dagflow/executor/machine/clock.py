@@ -12,6 +12,7 @@ from dagflow.executor.machine import finish
 from dagflow.executor.machine.draft import Draft
 from dagflow.executor.machine.ending import enlist, fail_attempt, go_to, requeue, succeed
 from dagflow.executor.machine.index import Site
+from dagflow.executor.machine.loops import note_failed
 from dagflow.executor.machine.readiness import earliest
 from dagflow.executor.machine.stopping import interrupt
 
@@ -104,6 +105,7 @@ def _fire(draft: Draft, path: str, site: Site, record: StepRecord) -> None:
 
 def fire_deadline(draft: Draft, path: str, site: Site) -> None:
     """End a step whose own deadline has passed, whatever it is doing."""
+    note_failed(draft, path, site)
     interrupt(draft, path, site)
     miss_deadline(draft, path, site)
 
@@ -115,6 +117,7 @@ def miss_deadline(draft: Draft, path: str, site: Site) -> None:
 
 
 def _attempt_timed_out(draft: Draft, path: str, site: Site) -> None:
+    note_failed(draft, path, site)
     interrupt(draft, path, site)
     failure = _timeout(f"the attempt took longer than {site.step.timeout or 0:g}s")
     fail_attempt(draft, path, site, failure)

@@ -160,8 +160,10 @@ def _handled_value(
 
 def _retried(draft: Draft, path: str, site: Site, record: StepRecord, failure: StepFailure) -> bool:
     """Make another attempt if one is due to the step; tell whether it was."""
-    once = site.step.effects == "once" and record.state == "running" and not site.in_engine
-    if failure.error_class == "lost" and not once and lost_of(record) < LOST_RETRIES:
+    leased = record.state == "running" and not site.in_engine
+    once = leased and site.step.effects == "once"
+    lost = leased and failure.error_class == "lost"
+    if lost and not once and lost_of(record) < LOST_RETRIES:
         requeue(draft, path, site, error=failure, data={**record.data, "lost": lost_of(record) + 1})
         return True
     if not may_retry(site.step.retry, record, failure):

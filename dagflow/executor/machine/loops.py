@@ -7,7 +7,7 @@ copied: it is read from the inner steps' records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from dagflow.core.errors import StepError
 from dagflow.core.run import StepFailure, StepRecord, StepsReset
@@ -38,7 +38,8 @@ def start_foreach(draft: Draft, path: str, site: Site) -> None:
     if todo is not None:
         recorded = record.input
         assert isinstance(recorded, dict)
-        draft.move(path, site, "waiting(child)", data=data, input={**recorded, "todo": todo})
+        again: JsonObject = {**recorded, "todo": todo}
+        draft.move(path, site, "waiting(child)", data=data, input=again, errors=None)
     else:
         draft.move(path, site, "waiting(child)", data=data)
     _go_on(draft, path, site, data)
@@ -103,20 +104,42 @@ def _todo(record: StepRecord) -> range | list[int]:
 
 def _end_foreach(draft: Draft, path: str, site: Site) -> None:
     entries: list[JsonValue] = []
-    errors: list[JsonValue] = []
-    first: StepFailure | None = None
+    failures: dict[int, StepFailure] = {}
     for index in range(len(items_of(draft.record(path)))):
         entry, failure = _entry(draft, path, site, index)
         entries.append(entry)
         if failure is not None:
-            first = first or failure
-            error: JsonObject = {"class": failure.error_class, "message": failure.message}
-            errors.append({"index": index, **error})
-    if first is not None and len(errors) > _setting(site, "tolerate", 0):
+            failures[index] = failure
+    errors = _told(failures)
+    if len(failures) > _setting(site, "tolerate", 0):
         draft.note(path, errors=errors)
-        fail_attempt(draft, path, site, first)
+        fail_attempt(draft, path, site, failures[min(failures)])
     else:
         _finish(draft, path, site, entries, errors=errors)
+
+
+def note_failed(draft: Draft, path: str, site: Site) -> None:
+    """Record which items failed of a foreach that is about to be cut off, of those that ended."""
+    if site.step.kind != "foreach" or draft.record(path).state != "waiting(child)":
+        return
+    assert site.inner is not None
+    done, whole = draft.run.done, site.inner.size
+    ended = (
+        index
+        for index in range(len(items_of(draft.record(path))))
+        if done.get(frame_at(path, index), 0) == whole
+    )
+    failures = {index: _entry(draft, path, site, index)[1] for index in ended}
+    told = _told({index: it for index, it in failures.items() if it is not None})
+    if told:
+        draft.note(path, errors=told)
+
+
+def _told(failures: Mapping[int, StepFailure]) -> list[JsonValue]:
+    return [
+        {"index": index, "class": failure.error_class, "message": failure.message}
+        for index, failure in failures.items()
+    ]
 
 
 def _entry(draft: Draft, path: str, site: Site, index: int) -> tuple[JsonValue, StepFailure | None]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dagflow.core.plan import RetryPolicy
-from dagflow.core.run import Kill, LoseLease, Settle
+from dagflow.core.run import ChildEnded, Kill, LoseLease, RunState, Settle, StepFailure
 from dagflow.executor.machine.retry import delay
 from tests.unit.executor.plans import START, Driver, fail, plan, repeat, retry, step
 
@@ -26,6 +26,18 @@ def test_attempts_counts_the_first():
     run.bad("a")
     assert run.state("a") == "failed"
     assert run.run.steps["a"].error.attempt == 3
+
+
+def test_what_is_lost_inside_is_not_a_lease_of_the_loop_or_of_the_workflow_step():
+    run = Driver(plan(repeat("r", "true", step("r.x"), step("r.y"), max_=1))).begin()
+    run.ok("r[0].y")
+    for _ in range(4):
+        lose(run, "r[0].x")
+    assert (run.state("r"), run.error("r"), run.run.steps["r"].attempt) == ("failed", "lost", 1)
+    child = Driver(plan(step("w", "workflow"))).begin()
+    failure = StepFailure(error_class="lost", message="a step of it was lost")
+    child.send(ChildEnded(path="w", state=RunState.FAILED, outputs=None, error=failure))
+    assert (child.state("w"), child.run.steps["w"].attempt) == ("failed", 1)
 
 
 def test_only_the_classes_of_the_policy_are_retried():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.executor.plans import Driver, plan, step, switch
+from tests.unit.executor.plans import Driver, plan, retry, step, switch
 
 
 def test_a_false_guard_skips_before_with_is_looked_at():
@@ -86,3 +86,18 @@ def test_output_is_visible_only_of_a_step_that_succeeded():
         "status": "failed",
         "error": {"class": "user", "message": "it broke", "attempt": 1},
     }
+
+
+def test_error_is_visible_of_a_step_that_failed_or_recovered_and_not_after_a_retry_that_went_well():
+    made = plan(
+        step("a", retry=retry(2)),
+        step("b", on_error=[("user", {"continue": 7})]),
+        step("c", awaits="a b", given={"a": "=steps.a", "b": "=steps.b"}),
+    )
+    run = Driver(made).begin()
+    run.bad("a", "network")
+    run.ok("a")
+    run.bad("b", "user")
+    seen = run.run.steps["c"].input["with"]
+    assert seen["a"] == {"status": "succeeded", "output": None}
+    assert seen["b"]["error"]["class"] == "user"

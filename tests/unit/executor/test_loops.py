@@ -147,6 +147,26 @@ def test_a_retry_goes_on_with_items_that_were_never_begun():
     assert run.output("l") == ["a", "b", "c"]
 
 
+def failed_items(run: Driver) -> list[Any]:
+    return [error["index"] for error in run.run.steps["l"].errors or ()]
+
+
+def test_a_loop_that_timed_out_tells_which_items_had_failed():
+    run = over([1, 2, 3], concurrency=3, tolerate=2, timeout=5.0)
+    run.bad("l[1].x")
+    run.ok("l[2].x")
+    run.later(5)
+    assert (run.state("l"), failed_items(run)) == ("timed_out", [1])
+
+
+def test_errors_are_those_of_the_last_attempt():
+    run = over([1, 2], concurrency=2, timeout=5.0, retry=retry(2))
+    run.bad("l[0].x")
+    run.ok("l[1].x")
+    run.later(5)
+    assert (run.state("l"), failed_items(run)) == ("timed_out", [])
+
+
 def test_a_retry_after_a_timeout_runs_the_items_that_it_cut_off():
     run = over([1, 2, 3], concurrency=2, timeout=5.0, retry=retry(2))
     run.ok("l[0].x", "a")
