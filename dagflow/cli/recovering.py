@@ -9,7 +9,7 @@ from typing import Final
 
 from dagflow import wiring
 from dagflow.cli import complain
-from dagflow.cli.following import follow, tell_approvals
+from dagflow.cli.following import follow, tell_waiting
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
 from dagflow.core.errors import DamagedError, NotFoundError
@@ -44,7 +44,7 @@ async def recover_runs(
         if run_id is None:
             await _until_patient(running, ours)
             for one in ours:
-                tell_approvals(running, one, set())
+                tell_waiting(running, one, set())
         elif run_id in ours:
             await follow(running, run_id, progress(quiet=False))
         return [running.runs.show(one) for one in ours], list(found.broken.values())
@@ -67,7 +67,7 @@ def tell(found: Recovered) -> None:
         if run_id not in found.broken:
             say(f"recovering {run_id}")
     for run_id, path in found.lost:
-        say(f"{run_id}: {path} is done again, its worker is gone")
+        say(f"{run_id}: the worker of {path} is gone")
     for run_id, error in found.broken.items():
         complain(f"run {run_id} can't go on: {error}", getattr(error, "remedy", ""))
 
