@@ -11,7 +11,7 @@ import click
 
 from dagflow.cli.ending import exit_code, show_end, write_page
 from dagflow.cli.exits import BY_RUN, OK, code_of
-from dagflow.cli.output import print_json, say
+from dagflow.cli.output import file_option, print_json, say
 from dagflow.cli.progress import Progress, progress
 from dagflow.cli.showing import print_run
 from dagflow.core.run import RunState
@@ -76,7 +76,7 @@ def ls(states: tuple[str, ...], workflow: str, limit: int, cursor: str, format_:
 
 @command.command("show")
 @click.argument("run_id", metavar="ID")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page about the run as well.")
+@file_option("--html", "html_file", what="Write a page about the run as well.")
 @FORMAT
 def show(run_id: str, html_file: str | None, format_: str) -> int:
     """Show a run and its steps."""
