@@ -76,7 +76,7 @@ def problem(request: Request, status: int, code: str, detail: str, **more: Any) 
         "title": code.replace("-", " "),
         "status": status,
         "detail": detail,
-        "instance": request.url.path,
+        "instance": request.scope["raw_path"].decode("latin-1"),  # as a URI has it
         "code": code,
         "request_id": getattr(request.state, "request_id", ""),
         **{name: value for name, value in more.items() if value},

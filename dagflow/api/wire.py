@@ -55,6 +55,14 @@ class DecisionBody(Body):
     arguments: Annotated[str, Field(min_length=1, max_length=100)]
 
 
+class SettleBody(Body):
+    """A person's word on a step whose outcome is unknown. `output` only where it succeeded."""
+
+    succeeded: bool
+    output: Any = None
+    by: Label
+
+
 class SignalBody(Body):
     """A signal's payload."""
 

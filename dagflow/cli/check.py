@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dagflow.cli.exits import FINDINGS, OK
-from dagflow.cli.output import print_json, print_json_line, say, use_color, write_file
+from dagflow.cli.output import file_option, print_json, print_json_line, say, use_color, write_file
 from dagflow.core.findings import Severity
 from dagflow.core.values import JsonObject
 from dagflow.service.bundle import Bundle, read_bundle
@@ -18,7 +18,7 @@ from dagflow.service.check import Checked, check
     "--format", "format_", default="text", show_default=True,
     type=click.Choice(["text", "json", "html"]), help="How the report is written.",
 )  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Write the report there, not to stdout.")
+@file_option("-o", "--output", what="Write the report there, not to stdout.")
 @click.option(
     "--fail-on", default="error", show_default=True, type=click.Choice(["error", "warning"]),
     help="The least severity that makes the exit code 1.",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dagflow import wiring
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
+from dagflow.cli.showing import how_to_settle
 from dagflow.core.errors import DagflowError
 from dagflow.core.events import decode
 from dagflow.core.plan import Plan
@@ -42,7 +43,7 @@ async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
     try:
         with shown:
             watchers = asyncio.gather(
-                _watch(watch, shown, running, run_id), _watch_approvals(family, running, run_id)
+                _watch(watch, shown, running, run_id), _watch_family(family, running, run_id)
             )
             try:
                 await waiting
@@ -87,27 +88,32 @@ async def _watch(watch: Subscription, shown: Progress, running: Runtime, run_id:
         shown.show(event)
 
 
-async def _watch_approvals(watch: Subscription, running: Runtime, run_id: str) -> None:
+async def _watch_family(watch: Subscription, running: Runtime, run_id: str) -> None:
     told: set[str] = set()
-    tell_approvals(running, run_id, told)
+    tell_waiting(running, run_id, told)
     async for event in watch:
         if isinstance(event, Missed) or _asks_a_person(event):
-            tell_approvals(running, run_id, told)
+            tell_waiting(running, run_id, told)
 
 
 def _asks_a_person(event: LiveEvent) -> bool:
     if not isinstance(event, Recorded) or not isinstance(event.change, StepChanged):
         return False
-    return event.change.after == "waiting(approval)"
+    return event.change.after in {"waiting(approval)", "waiting(unknown_outcome)"}
 
 
-def tell_approvals(running: Runtime, run_id: str, told: set[str]) -> None:
+def tell_waiting(running: Runtime, run_id: str, told: set[str]) -> None:
     """Say what of a run and of its child runs waits for a person, once."""
     for one in _family(running, run_id):
         for approval in running.runs.approvals(one):
             if approval.id not in told:
                 told.add(approval.id)
                 say(f"waits for a person: dagflow approve {approval.id}")
+        for step in running.runs.unsettled(one):
+            which = f"{one} {step.path} {step.attempt}"  # another attempt is another question
+            if which not in told:
+                told.add(which)
+                say(f"step {step.path}'s outcome is unknown: {how_to_settle(one, step.path)}")
 
 
 def _family(running: Runtime, run_id: str) -> Iterator[str]:

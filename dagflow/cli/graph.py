@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dagflow.cli.exits import FINDINGS, OK
-from dagflow.cli.output import say, use_color, write_file
+from dagflow.cli.output import file_option, say, use_color, write_file
 from dagflow.core.findings import Severity
 
 
@@ -17,7 +17,7 @@ from dagflow.core.findings import Severity
 )  # fmt: skip
 @click.option("--before-pruning", is_flag=True, help="Draw the graph as it was written.")
 @click.option("--states", metavar="STEP", help="Draw the state machine of one step instead.")
-@click.option("-o", "--output", metavar="FILE", help="Write the drawing there, not to stdout.")
+@file_option("-o", "--output", what="Write the drawing there, not to stdout.")
 def command(
     file: str, format_: str, before_pruning: bool, states: str | None, output: str | None
 ) -> int:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import click
 
 from dagflow.core.errors import UsageError
 from dagflow.core.values import JsonValue
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+REMEDIES: Final[Mapping[int, str]] = {
+    errno.ENOENT: "name a file in a folder that exists",
+    errno.ENOTDIR: "name a file in a folder that exists",
+    errno.EISDIR: "name a file in that folder",
+}
 
 
 def print_json(value: JsonValue) -> None:
@@ -45,17 +56,62 @@ def color_asked() -> bool | None:
     return False if os.environ.get("TERM") == "dumb" else None
 
 
+def file_option(*names: str, what: str) -> Callable[[Command], Command]:
+    """Give a command the option of a file to write, which is refused before it does anything."""
+    return click.option(*names, metavar="FILE", callback=_writable, help=what)
+
+
+def _writable(ctx: click.Context, _param: click.Parameter, path: str | None) -> str | None:
+    if path is not None and not ctx.resilient_parsing:
+        require_writable(path)
+    return path
+
+
+def require_writable(path: str) -> None:
+    """Raise `UsageError` where `write_file` couldn't write. Nothing is left behind."""
+    with _explaining(path):
+        target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not _takes_a_stream(target):
+            draft = _draft(target)
+            draft.touch()
+            draft.unlink()
+
+
 def write_file(path: str, text: str) -> None:
     """Write a whole file, or leave what was there."""
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with _explaining(path):
+        target = Path(path)
+        if _takes_a_stream(target):
+            target.write_text(text, encoding="utf-8")
+            return
+        draft = _draft(target)
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(target.resolve())
+        except OSError:
+            with suppress(OSError):  # on a file system that is read-only, even where there is none
+                draft.unlink()
+            raise
+
+
+def _takes_a_stream(target: Path) -> bool:
+    """Tell whether a path is a pipe or a device, such as /dev/null, which is not replaced."""
+    return target.exists() and not target.is_file()
+
+
+def _draft(target: Path) -> Path:
+    whole = target.resolve()  # a link stays, and leads to the new file
+    return whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+
+
+@contextmanager
+def _explaining(path: str) -> Iterator[None]:
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
+        yield
     except OSError as error:
-        with suppress(OSError):  # on a file system that is read-only, even where there is none
-            draft.unlink()
-        if error.errno == 28:  # noqa: PLR2004  # ENOSPC is not the caller's mistake
+        if error.errno == errno.ENOSPC:  # is not the caller's mistake
             raise OSError(error.errno, error.strerror, path) from error
-        message = f"{path} can't be written: {error.strerror}"
-        raise UsageError(message, remedy="name a file in a folder that exists") from error
+        remedy = REMEDIES.get(error.errno or 0, "name a file in a folder that you may write to")
+        raise UsageError(f"{path} can't be written: {error.strerror}", remedy=remedy) from error

@@ -7,7 +7,7 @@ import json
 import click
 
 from dagflow.cli.exits import FINDINGS, OK
-from dagflow.cli.output import say, use_color, write_file
+from dagflow.cli.output import file_option, say, use_color, write_file
 from dagflow.core.findings import Severity
 from dagflow.service.bundle import read_bundle
 from dagflow.service.check import check
@@ -15,7 +15,7 @@ from dagflow.service.check import check
 
 @click.command("plan")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="FILE", help="Write the plan there, not to stdout.")
+@file_option("-o", "--output", what="Write the plan there, not to stdout.")
 @click.option("--no-pruning", is_flag=True, help="Keep what pruning would take out.")
 def command(file: str, output: str | None, no_pruning: bool) -> int:
     """Write the compiled plan as JSON. `dagflow run plan.json` runs exactly it."""

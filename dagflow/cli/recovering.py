@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from typing import Final
 
 from dagflow import wiring
 from dagflow.cli import complain
-from dagflow.cli.following import follow, tell_approvals
+from dagflow.cli.following import follow, tell_waiting
 from dagflow.cli.output import say
 from dagflow.cli.progress import Progress
 from dagflow.core.errors import DamagedError, NotFoundError
@@ -20,7 +20,6 @@ from dagflow.executor.children import awaited
 from dagflow.executor.engine import Engine
 from dagflow.executor.recovery import Recovered, recover
 from dagflow.settings import Settings
-from dagflow.wiring import Runtime
 
 PATIENT: Final = frozenset(
     {"waiting(approval)", "waiting(signal)", "waiting(unknown_outcome)", "waiting(child)"}
@@ -39,15 +38,19 @@ async def recover_runs(
     async with wiring.runtime(settings, module_paths=_folders(settings)) as running:
         found = recover(running.engine, run_id)
         tell(found)
-        whole = [one for one in found.runs if one not in found.broken]
+        broken = dict(found.broken)
+        whole = [one for one in found.runs if one not in broken]
         ours = [one for one in whole if one == run_id or not running.runs.get(one).parent]
         if run_id is None:
-            await _until_patient(running, ours)
+            since = await until_patient(running.engine, ours)
+            tell_broken(since)
+            broken |= since
+            ours = [one for one in ours if one not in broken]
             for one in ours:
-                tell_approvals(running, one, set())
+                tell_waiting(running, one, set())
         elif run_id in ours:
             await follow(running, run_id, progress(quiet=False))
-        return [running.runs.show(one) for one in ours], list(found.broken.values())
+        return [running.runs.show(one) for one in ours], list(broken.values())
 
 
 def _folders(settings: Settings) -> tuple[str, ...]:
@@ -67,16 +70,28 @@ def tell(found: Recovered) -> None:
         if run_id not in found.broken:
             say(f"recovering {run_id}")
     for run_id, path in found.lost:
-        say(f"{run_id}: {path} is done again, its worker is gone")
-    for run_id, error in found.broken.items():
+        say(f"{run_id}: the worker of {path} is gone")
+    tell_broken(found.broken)
+
+
+def tell_broken(broken: Mapping[str, Exception]) -> None:
+    """Say which runs can't go on, and why."""
+    for run_id, error in broken.items():
         complain(f"run {run_id} can't go on: {error}", getattr(error, "remedy", ""))
 
 
-async def _until_patient(running: Runtime, runs: list[str]) -> None:
-    waiting = set(runs)
+async def until_patient(engine: Engine, runs: Iterable[str]) -> Mapping[str, Exception]:
+    """Return when no run goes on by itself: those that can't go on any more, and why."""
+    waiting, broken = list(runs), dict[str, Exception]()
     while waiting:
-        waiting = {one for one in waiting if not _is_patient(running.engine, one)}
+        for one in tuple(waiting):
+            with engine.apart(one):
+                if (trouble := engine.trouble_of(one)) is not None:
+                    broken[one] = trouble
+                if trouble is not None or _is_patient(engine, one):
+                    waiting.remove(one)
         await asyncio.sleep(POLL if waiting else 0)
+    return broken
 
 
 def _is_patient(engine: Engine, run_id: str) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from dagflow.cli.ending import exit_code, show_end, write_page
 from dagflow.cli.exits import FINDINGS
-from dagflow.cli.output import say, use_color
+from dagflow.cli.output import file_option, say, use_color
 from dagflow.cli.progress import JsonLines, Progress, progress
 from dagflow.core.findings import Severity
 from dagflow.core.plan import Plan
@@ -27,7 +27,7 @@ from dagflow.service.plans import Loaded, load_plan
     type=click.Choice(["text", "json", "jsonl"]), help="How the run is written to stdout.",
 )  # fmt: skip
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page about the run as well.")
+@file_option("--html", "html_file", what="Write a page about the run as well.")
 @click.option("--unsafe-no-sandbox", is_flag=True, help="Run code without walls around it.")
 def command(file: str, **options: Any) -> int:
     """Run a workflow file, or a plan as `dagflow plan` wrote it, and wait for its end.

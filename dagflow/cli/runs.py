@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dagflow.cli.ending import exit_code, show_end, write_page
-from dagflow.cli.exits import OK, code_of
-from dagflow.cli.output import print_json, say, use_color
+from dagflow.cli.exits import BY_RUN, OK, code_of
+from dagflow.cli.output import file_option, print_json, say
 from dagflow.cli.progress import Progress, progress
+from dagflow.cli.showing import print_run
 from dagflow.core.run import RunState
-from dagflow.core.text import clean
 from dagflow.core.values import JsonObject
 from dagflow.settings import read
 
@@ -76,7 +76,7 @@ def ls(states: tuple[str, ...], workflow: str, limit: int, cursor: str, format_:
 
 @command.command("show")
 @click.argument("run_id", metavar="ID")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page about the run as well.")
+@file_option("--html", "html_file", what="Write a page about the run as well.")
 @FORMAT
 def show(run_id: str, html_file: str | None, format_: str) -> int:
     """Show a run and its steps."""
@@ -86,35 +86,10 @@ def show(run_id: str, html_file: str | None, format_: str) -> int:
     if format_ == "json":
         print_json(view)
     else:
-        _print_run(view)
+        print_run(view)
     if html_file and plan:
         write_page(html_file, view, plan)
     return OK
-
-
-def _print_run(view: JsonObject) -> None:
-    run = cast("JsonObject", view["run"])
-    for name in ("id", "workflow", "status", "created_at", "started_at", "finished_at"):
-        click.echo(f"{name + ':':<13}{run[name]}")
-    error = cast("JsonObject | None", run["error"])
-    if error:
-        click.echo(f"{'error:':<13}{error['class']}: {clean(str(error['message']))}")
-    click.echo("steps:")
-    for path, step in cast("dict[str, JsonObject]", view["steps"]).items():
-        click.echo(f"  {path:<32} {_state(step)}")
-    click.echo("outputs:")
-    print_json(run["outputs"])
-
-
-def _state(step: JsonObject) -> str:
-    from dagflow.cli.progress import COLORS
-
-    status = str(step["status"])
-    word = f"{status}({step['reason']})" if step["reason"] else status
-    error = cast("JsonObject | None", step["error"])
-    why = f"  {error['class']}: {clean(str(error['message']))}" if error else ""
-    color = COLORS.get(status, "white")
-    return (click.style(word, fg=color) if use_color() else word) + why
 
 
 @command.command("watch")
@@ -179,17 +154,44 @@ def resume(run_id: str) -> int:
 @click.argument("name", metavar="NAME")
 @click.argument("payload", metavar="[JSON]", default="null")
 def signal(run_id: str, name: str, payload: str) -> int:
-    """Send a signal to a run."""
-    from dagflow.core.errors import UsageError, ValueRefusedError
-    from dagflow.core.values import read_json
+    """Send a signal to a run. The payload is JSON, or the file @NAME."""
+    from dagflow.service.inputs import read_value
 
-    try:
-        value = read_json(payload)
-    except ValueRefusedError as error:
-        remedy = """write a text as '"yes"', an object as '{"n": 1}'"""
-        raise UsageError(f"the payload {payload!r} is {error.reason}", remedy=remedy) from error
+    value = read_value(payload, "payload")
     with opened() as runs:
         runs.signal(run_id, name, value)
+    return OK
+
+
+@command.command("settle")
+@click.argument("run_id", metavar="ID")
+@click.argument("step", metavar="STEP")
+@click.option("--done", is_flag=True, help="It did what it was to do: the step succeeds.")
+@click.option("--not-done", is_flag=True, help="It did nothing: the step fails, class conflict.")
+@click.option("--output", metavar="JSON", help="What the step gave, or @FILE (default: null).")
+@click.option("--by", default="", help="Who says so (default: the user of this process).")
+@FORMAT
+def settle(
+    run_id: str, step: str, *, done: bool, not_done: bool, output: str | None, by: str, format_: str
+) -> int:
+    """Say what came of a step whose outcome is unknown.
+
+    A step with `effects: once` waits for that when its worker is gone, or when no answer came:
+    it may have done its work, so it is not made again.
+    """
+    from dagflow.service.inputs import read_value
+
+    if done == not_done:
+        raise click.UsageError("say what came of it: either --done or --not-done")
+    value = None if output is None else read_value(output, "output")
+    with opened() as runs:
+        runs.settle(run_id, step, succeeded=done, output=value, by=by or user())
+        view = runs.show(run_id)
+    if format_ == "json":
+        print_json(view)
+    say(f"settled as {'done' if done else 'not done'}")
+    if str(cast("JsonObject", view["run"])["status"]) not in BY_RUN:
+        say("if no process works on the run, `dagflow runs recover` goes on with it")
     return OK
 
 
@@ -200,8 +202,9 @@ def signal(run_id: str, name: str, payload: str) -> int:
 def recover(run_id: str | None, unsafe_no_sandbox: bool, format_: str) -> int:
     """Go on with runs whose process died, and wait until they are over.
 
-    Finished steps are kept as they are; only what was running is done again. Without ID, runs
-    that wait for a person or a signal are left.
+    Finished steps are kept as they are; only what was running is done again, but no step with
+    `effects: once`: that waits for `dagflow runs settle`. Without ID, runs that wait for a person
+    or a signal are left.
     """
     from dagflow.cli.recovering import recover_runs
 

@@ -1,4 +1,4 @@
-"""The inputs of a run as a person gives them: `name=value` words and a JSON file."""
+"""What a person gives a run in words: inputs as `name=value` and a file, and single values."""
 
 from __future__ import annotations
 
@@ -29,6 +29,18 @@ def gather(plan: Plan, words: Iterable[str], file: str | None) -> JsonObject:
     return found
 
 
+def read_value(word: str, what: str) -> JsonValue:
+    """Return the JSON value that a word is, or that the file `@NAME` holds.
+
+    Raises `UsageError`, which says `what` the value was to be.
+    """
+    try:
+        return read_json(_bytes(word[1:]) if word.startswith("@") else word)
+    except ValueRefusedError as error:
+        remedy = """write a text as '"yes"', an object as '{"n": 1}'; @FILE reads a file"""
+        raise UsageError(f"the {what} {word!r} is {error.reason}", remedy=remedy) from error
+
+
 def _properties(plan: Plan) -> dict[str, Schema]:
     schema = plan.inputs_schema
     found = schema.get("properties") if isinstance(schema, dict) else None
@@ -44,16 +56,21 @@ def _known(name: str, properties: dict[str, Schema]) -> str:
 
 def _from_file(file: str) -> JsonObject:
     try:
-        value = read_json(Path(file).read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"{file}: no such file") from None
-    except OSError as error:
-        raise UsageError(f"{file} can't be read: {error.strerror}") from error
+        value = read_json(_bytes(file))
     except ValueRefusedError as error:
         raise UsageError(f"{file}: {error}", remedy="give a JSON object of inputs") from error
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not a JSON object", remedy="give a JSON object of inputs")
     return value
+
+
+def _bytes(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"{file}: no such file") from None
+    except OSError as error:
+        raise UsageError(f"{file} can't be read: {error.strerror}") from error
 
 
 def _value(name: str, text: str, schema: Schema) -> JsonValue:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
-from dagflow.core.errors import ConflictError, UsageError
+from dagflow.core.errors import ConflictError, DagflowError, NotFoundError, UsageError
 from dagflow.core.plan import Plan
 from dagflow.core.run import Cancel, Decide, Event, Pause, Resume, Run, Settle, Signal
 from dagflow.core.values import JsonObject, JsonValue, check_value
 from dagflow.executor.engine import Engine
 from dagflow.service import views
-from dagflow.store.rows import Approval, IdempotencyKey, RunPage, RunQuery, StoredEvent
+from dagflow.store.rows import Approval, IdempotencyKey, RunPage, RunQuery, StepRow, StoredEvent
 
-WRONG_TYPE = "has the wrong type"
-"""What the engine says of a payload that a step would not take; the state is not to blame."""
+OTHER_REFUSALS: Final[tuple[tuple[str, type[DagflowError]], ...]] = (
+    ("has the wrong type", UsageError),
+    ("does not fit", UsageError),
+    ("the plan has no step", NotFoundError),
+)
+"""What the engine says where not the run's state is to blame, but what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,25 @@ class Runs:
         Raises `UsageError` for a payload of the wrong type.
         """
         check_value(payload)
-        refused = self.engine.handle(run_id, Signal(name=name, payload=payload)).refused
-        if refused and WRONG_TYPE in refused[0]:
-            raise UsageError(f"run {run_id}: {refused[0]}")
-        _check(run_id, refused)
+        self._do(run_id, Signal(name=name, payload=payload))
 
     def settle(
         self, run_id: str, path: str, *, succeeded: bool, output: JsonValue, by: str
     ) -> None:
-        """Say what came of a step whose outcome is unknown."""
+        """Say what came of a step whose outcome is unknown.
+
+        Settled as not done it fails with class `conflict`. Raises `UsageError` for an output that
+        the step's type does not allow, `NotFoundError` for a step that the plan does not have.
+        """
         check_value(output)
+        if output is not None and not succeeded:
+            raise UsageError("a step that is settled as not done has no output")
         self._do(run_id, Settle(path=path, succeeded=succeeded, output=output, by=by))
+
+    def unsettled(self, run_id: str) -> tuple[StepRow, ...]:
+        """Return the steps of a run whose outcome a person must settle."""
+        steps = self.engine.store.steps(run_id)
+        return tuple(step for step in steps if step.state == "waiting(unknown_outcome)")
 
     def approvals(self, run_id: str | None = None) -> tuple[Approval, ...]:
         """Return what waits for a person, the longest waiting first."""
@@ -132,7 +145,8 @@ def _check(run_id: str, refused: Sequence[str]) -> None:
     """Raise what the engine refused, which names the run or is about a part of it."""
     for why in refused:
         named = why.startswith(f"run {run_id} ")
-        raise ConflictError(why if named else f"run {run_id}: {why}")
+        kind = next((kind for said, kind in OTHER_REFUSALS if said in why), ConflictError)
+        raise kind(why if named else f"run {run_id}: {why}")
 
 
 def hash_of(approval: Approval) -> str:

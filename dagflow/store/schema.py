@@ -21,6 +21,11 @@ from dagflow.store.sql.database import BUSY_TIMEOUT, Cursor, Database
 REVISIONS: Final = ("0001",)
 """Every revision in `migrations/versions`, in order; the last is what this code needs."""
 HEAD: Final = REVISIONS[-1]
+UPGRADE: Final = (
+    "with no process at work on it, run its migrations: python -c 'import os; from"
+    """ dagflow.store.schema import upgrade; upgrade(os.environ["DAGFLOW_DATABASE"])'"""
+)
+"""How a server's schema is upgraded; the url may hold a password, so it is not repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def _mend(database: Database, found: SchemaState, url: str) -> None:
     if not database.is_sqlite:
         raise UsageError(
             f"the schema of {database.name} is {found.revision or 'missing'}, not {HEAD}",
-            remedy="run: dagflow db upgrade",
+            remedy=UPGRADE,
         )
     if found.state == "empty":
         _create(database)

@@ -109,13 +109,13 @@ class Egress:
             raise StepError(
                 "network",
                 f"{where} is {what}, which calls may not reach",
-                remedy=f"if this is meant, let the operator allow {name}:{port}",
+                remedy=_opened_by(name, port),
             )
         if port not in self.ports:
             raise StepError(
                 "network",
                 f"port {port} of {name} is not among {sorted(self.ports)}",
-                remedy=f"if this is meant, let the operator allow {name}:{port}",
+                remedy=_opened_by(name, port),
             )
 
     def _is_allowed(self, name: str, port: int, address: Address) -> bool:
@@ -131,6 +131,11 @@ def denial(address: Address) -> str:
         if address.version == network.version and address in network:
             return what
     return "" if address.is_global else "not a public address"
+
+
+def _opened_by(name: str, port: int) -> str:
+    where = f"{name}:{port}"
+    return f"only a program that embeds dagflow can open {where}: `Egress(allowed=…)`"
 
 
 def normalised(host: str) -> str:

@@ -382,3 +382,57 @@ def test_an_integer_beyond_64_bits_is_refused_everywhere(shell: Shell) -> None:
 
     assert given.code == 2
     assert written.code == 1
+
+
+RUN = ("run", "hello.yaml", "-i", "name=x", "--html")
+MISSING = ("No such file or directory", "name a file in a folder that exists")
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "told"),
+    [
+        (RUN, "none/out", MISSING),
+        (RUN, "/proc/out", MISSING),
+        (RUN, "hello.yaml/out", ("Not a directory", "name a file in a folder that exists")),
+        (RUN, ".", ("Is a directory", "name a file in that folder")),
+        (RUN, "", ("Is a directory", "name a file in that folder")),
+        (("runs", "show", "run_none", "--html"), "none/out", MISSING),
+        (("check", "hello.yaml", "-o"), "none/out", MISSING),
+        (("plan", "hello.yaml", "-o"), "none/out", MISSING),
+        (("graph", "hello.yaml", "-o"), "none/out", MISSING),
+    ],
+    ids=str,
+)
+def test_a_file_that_can_not_be_written_is_told_before_anything_is_done(
+    shell: Shell, command: tuple[str, ...], file: str, told: tuple[str, str]
+) -> None:
+    why, remedy = told
+    shell.write("hello.yaml", HELLO)
+
+    answer = shell(*command, file)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"error: {file} can't be written: {why}\n  help: {remedy}\n"
+    assert [it.name for it in shell.folder.iterdir()] == ["hello.yaml"]
+
+
+def test_a_page_is_not_left_behind_by_a_run_that_does_not_start(shell: Shell) -> None:
+    shell.write("hello.yaml", HELLO)
+
+    answer = shell("run", "hello.yaml", "-i", "nome=x", "--html", "page.html")
+
+    assert answer.code == 2
+    assert [it.name for it in shell.folder.iterdir()] == ["hello.yaml"]
+
+
+def test_a_pipe_or_a_link_is_written_to_and_not_replaced(shell: Shell) -> None:
+    shell.write("hello.yaml", HELLO)
+    shell.write("plans/there.json", "")
+    (shell.folder / "link.json").symlink_to("plans/there.json")
+
+    piped = shell("plan", "hello.yaml", "-o", "/dev/stdout")
+    linked = shell("plan", "hello.yaml", "-o", "link.json")
+
+    assert (piped.code, linked.code) == (0, 0)
+    assert (shell.folder / "link.json").is_symlink()
+    assert (shell.folder / "plans" / "there.json").read_text() == piped.out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sqlite3
 
 import pytest
@@ -106,9 +108,136 @@ def test_a_run_is_left_of_which_a_person_must_say_what_was_done(shell: Shell) ->
     assert shell("run", "once.yaml", "--unsafe-no-sandbox", **fault).code < 0
 
     answer = shell("runs", "recover", "--unsafe-no-sandbox")
+    (run,) = (found["id"] for found in listed(shell))
 
     assert answer.code == 0
     assert " waiting\n" in answer.err
+    command = f"dagflow runs settle {run} pay --done | --not-done"
+    assert answer.err.count(f"step pay's outcome is unknown: {command}\n") == 1
+    assert "done again" not in answer.err
+    assert command in shell("runs", "show", run).out
+
+
+def unsettled(shell: Shell, flow: str) -> str:
+    """Begin a run whose process is killed in its step `pay`, recover it, and return its id."""
+    fault = {"DAGFLOW_FAULT": "after-claim"}
+    name = shell.write("once.yaml", flow)
+    assert shell("run", name, "--unsafe-no-sandbox", **fault).code < 0
+    assert shell("runs", "recover", "--unsafe-no-sandbox").code == 0
+    return next(found["id"] for found in listed(shell) if found["status"] == "waiting")
+
+
+PAID = """\
+dagflow: 1
+name: paid
+steps:
+  pay: {python: "def main(): return 1", effects: once, output: integer}
+  tell: {python: "def main(n): return n + 1", with: {n: "${{ steps.pay.output }}"}, output: integer}
+outputs: {n: "${{ steps.tell.output }}"}
+"""
+
+
+def test_a_run_goes_on_with_what_a_person_says_was_done(shell: Shell) -> None:
+    run = unsettled(shell, PAID)
+    shell.write("given.json", "41")
+
+    settled = shell("runs", "settle", run, "pay", "--done", "--output", "@given.json")
+    again = shell("runs", "settle", run, "pay", "--done", "--output", "1")
+    ended = shell("runs", "recover", run, "--unsafe-no-sandbox")
+
+    assert (settled.code, again.code) == (0, 5), settled.err
+    assert "settled as done\nif no process works on the run, `dagflow runs recover`" in settled.err
+    assert "step pay is succeeded: its outcome is not unknown" in again.err
+    assert (ended.code, ended.json) == (0, {"n": 42}), ended.err
+
+
+def test_a_step_that_a_person_says_was_not_done_fails(shell: Shell) -> None:
+    run = unsettled(shell, ONCE)
+
+    settled = shell("runs", "settle", run, "pay", "--not-done", "--by", "ann", "--format", "json")
+
+    assert (settled.code, settled.err) == (0, "settled as not done\n")
+    assert settled.json["run"]["status"] == "failed"
+    error = settled.json["steps"]["pay"]["error"]
+    assert (error["class"], error["message"]) == ("conflict", "settled as not done by ann")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["pay"], 2, "say what came of it: either --done or --not-done"),
+        (["pay", "--done", "--not-done"], 2, "say what came of it: either --done or --not-done"),
+        (["pay", "--done"], 2, "the output given for step pay does not fit"),
+        (["pay", "--done", "--output", '"x"'], 2, "the output given for step pay does not fit"),
+        (["pay", "--done", "--output", "x"], 2, "the output 'x' is not JSON"),
+        (["pay", "--done", "--output", "@none"], 2, "none: no such file"),
+        (["pay", "--not-done", "--output", "1"], 2, "settled as not done has no output"),
+        (["pray", "--done"], 5, "the plan has no step 'pray'"),
+    ],
+)
+def test_a_word_that_does_not_settle_a_step_is_refused(
+    unsettled_run: tuple[Shell, str], words: list[str], code: int, said: str
+) -> None:
+    shell, run = unsettled_run
+
+    answer = shell("runs", "settle", run, *words)
+
+    assert answer.code == code
+    assert said in answer.err
+    steps = shell("runs", "show", run, "--format", "json").json["steps"]
+    assert steps["pay"]["reason"] == "unknown_outcome"
+
+
+@pytest.fixture(scope="module")
+def unsettled_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shell, str]:
+    shell = Shell(tmp_path_factory.mktemp("unsettled"))
+    return shell, unsettled(shell, ONCE)
+
+
+def test_a_run_tells_what_its_child_runs_want_settled_and_goes_on(shell: Shell) -> None:
+    shell.write("once.yaml", LOST)
+    with shell.start("run", shell.write("parent.yaml", PARENT), "--unsafe-no-sandbox") as process:
+        assert process.stderr
+        command = ""
+        while not command:
+            line = process.stderr.readline()
+            assert line, "the run ended without asking"
+            if line.startswith("step each[0].pay's outcome is unknown: "):
+                command = line.partition(": dagflow ")[2].partition(" --done")[0]
+        settled = shell(*shlex.split(command), "--done", "--output", "1")
+        out, err = process.communicate(timeout=60)
+
+    assert settled.code == 0, settled.err
+    assert (process.returncode, json.loads(out)) == (0, {"n": [1]}), err
+
+
+LOST = """\
+dagflow: 1
+name: once
+steps:
+  each:
+    foreach:
+      items: "[1]"
+      as: n
+      max_items: 1
+      steps:
+        pay:
+          python: |
+            import time
+            def main(): time.sleep(60)
+          effects: once
+          timeout: 200ms
+          retry: {attempts: 2, on: [timeout]}
+          output: integer
+      collect: steps.pay.output
+outputs: {n: "${{ steps.each.output }}"}
+"""
+PARENT = """\
+dagflow: 1
+name: parent
+steps: {call: {workflow: {file: ./once.yaml}}}
+outputs: {n: "${{ steps.call.output.n }}"}
+"""
 
 
 def test_a_run_tells_what_its_child_runs_ask(shell: Shell) -> None:

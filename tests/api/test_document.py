@@ -24,14 +24,15 @@ CHECKS = (
 OPERATIONS = {
     "check_workflow", "register_workflow", "list_workflows", "get_workflow", "list_versions",
     "get_version", "get_report", "get_graph", "submit_run", "list_runs", "get_run", "get_steps",
-    "get_events", "cancel_run", "pause_run", "resume_run", "send_signal", "list_approvals",
-    "get_approval", "decide_approval", "live", "ready",
+    "get_events", "cancel_run", "pause_run", "resume_run", "send_signal", "settle_step",
+    "list_approvals", "get_approval", "decide_approval", "live", "ready",
 }  # fmt: skip
 
 
 KNOWN = """\
 [parameters]
 "path.name" = ["hello", "waits", "go", "none"]
+"path.step" = ["go", "ask", "none"]
 "path.run_id" = %s
 "path.approval_id" = %s
 """

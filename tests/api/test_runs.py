@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.api.served import HELLO, WAITS, Client, eventually
+from dagflow.core.errors import StepError
+from dagflow.core.values import JsonValue
+from dagflow.executor.steps import WORK
+from dagflow.executor.steps.base import Attempt, StepContext
+from tests.api.served import HELLO, WAITS, Client, eventually, served
 
 BIG = 7615917337495251231
 
@@ -145,6 +150,57 @@ def test_a_signal_is_consumed_or_refused(api: Client) -> None:
 
     assert (wrong.status, unknown.status, right.status, late.status) == (422, 409, 202, 409)
     assert done["run"]["outputs"] == {"n": BIG}
+
+
+PAYS = """\
+dagflow: 1
+name: pays
+steps:
+  each:
+    foreach:
+      items: '["a", "b"]'
+      as: who
+      max_items: 2
+      concurrency: 2
+      steps:
+        pay:
+          python: "def main(): return 1"
+          effects: once
+          retry: {attempts: 2}
+          on_error: [{on: conflict, continue: 0}]
+          output: integer
+      collect: steps.pay.output
+outputs: {paid: "${{ steps.each.output }}"}
+"""
+
+
+async def unanswered(attempt: Attempt, _: StepContext) -> JsonValue:
+    """Do work of which nobody knows whether it was done."""
+    raise StepError("network", f"no answer to {attempt.path}")
+
+
+def test_a_step_of_unknown_outcome_is_settled_once_by_a_person(tmp_path: Path) -> None:
+    with served(tmp_path, work={**WORK, "python": unanswered}) as api:
+        run_id = api.start(api.register(PAYS))
+        api.until(run_id, "waiting")
+        place = f"/v1/runs/{run_id}/steps/each%5B{{}}%5D.pay/settle"
+        done = {"succeeded": True, "output": BIG, "by": "ann"}
+
+        refused = [
+            api.post("/v1/runs/run_none/steps/pay/settle", done).status,
+            api.post(f"/v1/runs/{run_id}/steps/pay/settle", done).status,
+            api.post(f"/v1/runs/{run_id}/steps/each/settle", done).status,
+            api.post(f"/v1/runs/{run_id}/steps/each.pay/settle", {"succeeded": True}).status,
+            api.post(place.format(0), {**done, "output": "one"}).status,
+            api.post(place.format(0), {**done, "succeeded": False}).status,
+        ]
+        first = api.post(place.format(0), done).status
+        again = api.post(place.format(0), done).status
+        other = api.post(place.format(1), {"succeeded": False, "by": "ann"}).status
+
+        assert refused == [404, 404, 409, 422, 422, 422]
+        assert (first, again, other) == (202, 409, 202)
+        assert api.until(run_id, "succeeded")["run"]["outputs"] == {"paid": [BIG, 0]}
 
 
 def test_an_approval_is_answered_once_and_for_what_was_shown(api: Client) -> None:

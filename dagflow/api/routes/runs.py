@@ -14,7 +14,7 @@ from dagflow.api.described import answers, answers_body, json_body
 from dagflow.api.problems import FieldsError, RefusedRequestError
 from dagflow.api.reading import read_model
 from dagflow.api.services import services
-from dagflow.api.wire import CancelBody, RunStatus, SignalBody, SubmitBody
+from dagflow.api.wire import CancelBody, RunStatus, SettleBody, SignalBody, SubmitBody
 from dagflow.core.errors import ConflictError, UsageError, ValueRefusedError
 from dagflow.core.plan import Plan
 from dagflow.core.values import JsonObject, canonical
@@ -178,4 +178,18 @@ async def send_signal(run_id: str, name: str, request: Request) -> JSONResponse:
     asked = await read_model(request, SignalBody)
     runs = services(request).runs
     runs.signal(run_id, name, asked.payload)
+    return JSONResponse(runs.show(run_id), 202)
+
+
+@router.post(
+    "/{run_id}/steps/{step}/settle",
+    status_code=202,
+    responses=answers_body(202, "Run", 404, 409),
+    openapi_extra=json_body(SettleBody),
+)
+async def settle_step(run_id: str, step: str, request: Request) -> JSONResponse:
+    """Say what came of a step whose outcome is unknown; 409 for any other step."""
+    asked = await read_model(request, SettleBody)
+    runs = services(request).runs
+    runs.settle(run_id, step, succeeded=asked.succeeded, output=asked.output, by=asked.by)
     return JSONResponse(runs.show(run_id), 202)

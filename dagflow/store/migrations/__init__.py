@@ -1,3 +1,3 @@
-"""The migrations of the schema, run by `dagflow db upgrade`."""
+"""The migrations of the schema, run by `dagflow.store.schema.upgrade`."""
 
 from __future__ import annotations
