@@ -136,7 +136,7 @@ def data_edges(facts: Mapping[str, StepFacts]) -> dict[str, tuple[DataEdge, ...]
     """Return the data edges into each step, one for each step it reads.
 
     A read by a step inside a composite is an edge into the composite, in the block where both
-    stand; reads from outside of that block (`finally`, `collect`) are no edges.
+    stand; a read from outside of that block, by `finally`, is none.
     """
     found: dict[str, dict[str, list[Read]]] = {}
     for step in facts.values():
