@@ -194,7 +194,7 @@ STEP_FIELDS: Final[_Table] = _table(
     {
         _INTEGER: "attempt generation token",
         _TEXT: "worker goto",
-        _FLAG: "has_output recovered handled held_back",
+        _FLAG: "has_output recovered handled held_back let_go",
         _JSON: "input output errors",
         _OBJECT: "data counted",
         _FAILURE_OR_NONE: "error",

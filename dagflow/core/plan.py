@@ -228,7 +228,7 @@ class BudgetLimits:
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Plan:
     """A whole workflow, proven. Times are in seconds.
 

@@ -31,7 +31,12 @@ _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
 def slotted(
-    *, slots: bool, frozen: bool = False, kw_only: bool = False, order: bool = False
+    *,
+    slots: bool,
+    frozen: bool = False,
+    kw_only: bool = False,
+    order: bool = False,
+    weakref_slot: bool = False,
 ) -> Callable[[type], type]:
     """Return the decorator that makes a slotted dataclass of a class.
 
@@ -50,7 +55,8 @@ def slotted(
         methods = _methods(fields, frozen=frozen)
         if order:
             methods |= _ordered(fields)
-        made = _with_slots(cls, fields, methods)
+        extra = ("__weakref__",) if weakref_slot else ()
+        made = _with_slots(cls, fields, methods, extra)
         type.__setattr__(made, "__init__", _init(made, fields))
         return made
 
@@ -61,15 +67,15 @@ if not TYPE_CHECKING:
     dataclass = slotted
 
 
-def _with_slots(cls: type, fields: Fields, methods: Names) -> type:
-    """Return the class anew with these methods, and a slot for each field that no base has."""
+def _with_slots(cls: type, fields: Fields, methods: Names, extra: tuple[str, ...]) -> type:
+    """Return the class anew with these methods, a slot for each new field, and these others."""
     taken = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
     names = tuple(field.name for field in fields)
     unwanted = {*names, "__dict__", "__weakref__"}
     own = {name: value for name, value in vars(cls).items() if name not in unwanted}
     if "__eq__" in own and own.get("__hash__") is None:
         own.pop("__hash__", None)  # Python writes None where a class has its own `__eq__`
-    slots = tuple(name for name in names if name not in taken)
+    slots = (*(name for name in names if name not in taken), *extra)
     made = type(cls)(cls.__name__, cls.__bases__, {**methods, **own, "__slots__": slots})
     made.__qualname__ = cls.__qualname__
     return made

@@ -48,7 +48,8 @@ class StepRecord:
     off; `data` what its kind remembers (a loop's counters and turn, an approval's hash).
     `deadline_at` bounds all attempts; `counted` is what of each of its child runs, by key, is in
     the run's `used`; `held_back` tells of a ready step that its claim was refused until an answer
-    that is being written is over (any move ends that); `ended` is the step's place in the order of
+    that is being written is over, and `let_go` that it may be claimed now: its tokens are promised
+    to it (any move ends both); `ended` is the step's place in the order of
     completion, from 1 (counted by `Run.apply`).
     """
 
@@ -75,6 +76,7 @@ class StepRecord:
     deadline_at: datetime | None = None
     counted: JsonObject = field(default_factory=dict)
     held_back: bool = False
+    let_go: bool = False
     ended: int = 0
 
     @property
@@ -154,10 +156,10 @@ class Run:
     the end of the run where it has stopped some. `order` is that of the last `Pause` or `Resume`
     taken from the parent.
 
-    The last seven fields are counted from the steps, by `apply` and when a run is made from stored
+    The last eight fields are counted from the steps, by `apply` and when a run is made from stored
     records: `ended` (how many ended so far), `done` (final steps of each frame), `active` (steps
-    neither pending nor final), `running` and `held_back` ones (in that order), `busy` (ready or
-    running ones), `holding` (waiting ones that stop the run's clock).
+    neither pending nor final), `running`, `held_back` and `let_go` ones (each in that order),
+    `busy` (ready or running ones), `holding` (waiting ones that stop the run's clock).
     """
 
     id: str
@@ -191,6 +193,7 @@ class Run:
     active: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
     running: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
     held_back: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    let_go: dict[str, None] = field(default_factory=dict, init=False, compare=False, repr=False)
     busy: int = field(default=0, init=False, compare=False, repr=False)
     holding: int = field(default=0, init=False, compare=False, repr=False)
 
@@ -226,14 +229,17 @@ class Run:
     def _change_step(self, change: StepChanged) -> None:
         record = self._writable(change.path)
         moved = record.state != change.after
-        if moved or "held_back" in change.set:
+        recounted = moved or "held_back" in change.set
+        if recounted:
             self._count(record, -1)
+        elif "let_go" in change.set:  # its place among those held back stays
+            _enter(self.let_go, change.path, 1 if change.set["let_go"] else -1)
         if moved:
             record.state = change.after
-            record.held_back = False
+            record.held_back = record.let_go = False
         for name, value in change.set.items():
             setattr(record, name, value)
-        if moved or "held_back" in change.set:
+        if recounted:
             self._count(record, 1)
         if moved and record.is_final:
             self.ended += 1
@@ -258,6 +264,8 @@ class Run:
             _enter(self.running, record.path, by)
         if record.held_back:
             _enter(self.held_back, record.path, by)
+        if record.let_go:
+            _enter(self.let_go, record.path, by)
         if state in {"ready", "running"}:
             self.busy += by
         elif record.data.get("pause_clock"):

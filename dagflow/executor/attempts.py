@@ -31,7 +31,7 @@ def attempt_of(plan: Plan, run: Run, path: str) -> Attempt:
         idempotency_key=idempotency_key(run, path, record.generation),
         tools=plan.tools,
         models=plan.models,
-        secrets=_secrets(index, site.step),
+        secrets=_secrets(plan, index, site.step),
     )
 
 
@@ -48,7 +48,7 @@ def _activation(index: PlanIndex, run: Run, site: Site, path: str) -> JsonObject
     return scope_of(index, run, site, path).activation(reads)
 
 
-def _secrets(index: PlanIndex, step: PlanStep) -> frozenset[str]:
+def _secrets(plan: Plan, index: PlanIndex, step: PlanStep) -> frozenset[str]:
     """Return the names of the secrets that the step's templates and credentials read."""
     templates = [value for value in (step.arguments, *step.templates.values()) if value is not None]
     reads = [read for value in templates for read in index.reads_of(value)]
@@ -56,6 +56,6 @@ def _secrets(index: PlanIndex, step: PlanStep) -> frozenset[str]:
     if step.kind == "tool":
         names |= references(step.body.get("auth"))
     elif step.kind == "llm":
-        route = index.plan.models.get(str(step.body.get("model", "default")), {})
+        route = plan.models.get(str(step.body.get("model", "default")), {})
         names |= references(route.get("api_key"))
-    return frozenset(names.intersection(index.plan.secrets))
+    return frozenset(names.intersection(plan.secrets))

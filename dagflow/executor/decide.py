@@ -73,7 +73,7 @@ def decide_all(
     one in one transaction.
     """
     events = tuple(events)
-    draft = Draft(index_of(plan), run, now, evaluator or _cel(), _VERBS)
+    draft = Draft(plan, run, now, evaluator or _cel(), _VERBS)
     try:
         for event in events:
             clock.overdue(draft)

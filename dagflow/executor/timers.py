@@ -5,6 +5,9 @@ from __future__ import annotations
 import heapq
 from datetime import datetime
 
+_SPARE = 64
+"""How many replaced entries the heap may always hold; beyond that, as many as there are times."""
+
 
 class Timers:
     """One time for each run, the earliest first. The database holds the same, as `wake_at`."""
@@ -19,11 +22,13 @@ class Timers:
             return False
         self._times[run_id] = at
         heapq.heappush(self._heap, (at, run_id))
+        self._sweep()
         return True
 
     def clear(self, run_id: str) -> None:
         """Forget a run's time."""
         self._times.pop(run_id, None)
+        self._sweep()
 
     def next(self) -> datetime | None:
         """Return the earliest time."""
@@ -38,6 +43,12 @@ class Timers:
             del self._times[run_id]
             found.append(run_id)
         return found
+
+    def _sweep(self) -> None:
+        """Make the heap anew when most of it was replaced, wherever in it that stands."""
+        if len(self._heap) > 2 * len(self._times) + _SPARE:
+            self._heap = [(at, run_id) for run_id, at in self._times.items()]
+            heapq.heapify(self._heap)
 
     def _drop_replaced(self) -> None:
         while self._heap and self._times.get(self._heap[0][1]) != self._heap[0][0]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as NoneFreeError
 
 from dagflow.core.errors import DagflowError, DamagedError, UnavailableError, UsageError
 
@@ -15,6 +16,12 @@ _MEANINGS: tuple[tuple[str, type[DagflowError], str, str], ...] = (
         UnavailableError,
         "the database {url} is locked by another process",
         "wait for the other process to end, or stop it; nothing was written",
+    ),
+    (
+        "queuepool limit",
+        UnavailableError,
+        "all connections to the database {url} are in use",
+        "try again when some of the work on it is done, or do less at a time; nothing was written",
     ),
     (
         "disk is full",
@@ -68,15 +75,15 @@ def explained(error: BaseException, url: str) -> DagflowError:
 
 
 @contextmanager
-def explaining(
-    url: str, drivers: tuple[type[Exception], ...], broken: type[Exception]
-) -> Iterator[None]:
-    """Raise a driver's errors as ours. Broken constraints pass through: they are answers."""
+def explaining(url: str, driver: type[Exception], broken: type[Exception]) -> Iterator[None]:
+    """Raise a driver's and the pool's errors as ours.
+
+    Broken constraints pass through, as answers; so do SQLAlchemy's other errors, which tell of
+    wrong use of it.
+    """
     try:
         yield
     except (IntegrityError, broken):
         raise
-    except DBAPIError as error:
-        raise explained(error, url) from error
-    except drivers as error:
+    except (DBAPIError, NoneFreeError, driver) as error:
         raise explained(error, url) from error

@@ -56,7 +56,7 @@ EVENTS: Final[dict[str, JsonObject]] = {
         {
             "attempt generation token": COUNT,
             "worker goto": TEXT,
-            "has_output recovered handled held_back": FLAG,
+            "has_output recovered handled held_back let_go": FLAG,
             "input output errors": ANY,
             "data counted": OBJECT,
             "error": _ERROR,

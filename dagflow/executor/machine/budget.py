@@ -35,7 +35,7 @@ def limit_of(draft: Draft, name: str) -> float | None:
 def left(draft: Draft) -> JsonObject:
     """Return what is left of each part of the budget that is bounded, for a child run.
 
-    What running answers may take is not left. What is given to a child run is not set aside.
+    What is promised to answers is not left. What is given to a child run is not set aside.
     """
     bounds = {name: limit for name in _PARTS if (limit := limit_of(draft, name)) is not None}
     taken = {"tokens": _promised(draft)} if "tokens" in bounds else {}
@@ -61,21 +61,46 @@ def spent(draft: Draft, site: Site) -> str:
     return ""
 
 
-def held_back(draft: Draft, site: Site) -> str:
-    """Say why a model may not be asked yet: answers are reserved in full while they are written."""
+def held_back(draft: Draft, path: str, site: Site) -> str:
+    """Say why a model may not be asked yet.
+
+    Answers are reserved in full while they are written, and from when they are let go; and no
+    answer passes one that was asked for before it and waits.
+    """
     limit = limit_of(draft, "tokens") if site.step.kind == "llm" else None
     if limit is None:
         return ""
-    promised = _promised(draft)
-    if used_of(draft, "tokens") + promised + _answer_of(site) <= limit:
-        return ""
-    return f"{promised} tokens are promised to answers that are being written"
+    promised = _promised(draft, but=path)
+    if used_of(draft, "tokens") + promised + _answer_of(site) > limit:
+        return f"{promised} tokens are promised to answers that are being written or begin now"
+    if path not in draft.run.let_go and (first := next(_waiting(draft), path)) != path:
+        return f"the answer of {first} was asked for before, and waits for its tokens"
+    return ""
 
 
-def _promised(draft: Draft) -> int:
-    """Return how many tokens the answers may have that are being written."""
-    sites = map(draft.site, draft.run.running)
-    return sum(_answer_of(site) for site in sites if site.step.kind == "llm")
+def hold(draft: Draft, path: str) -> None:
+    """Have a step wait for its turn: the last of all, or in the place that it has."""
+    if path in draft.run.let_go:
+        draft.note(path, let_go=False)
+    elif path not in draft.run.held_back:
+        draft.note(path, held_back=True)
+
+
+def _promised(draft: Draft, but: str = "") -> int:
+    """Return how many tokens the answers may have that are being written or were let go.
+
+    One that was let go and asks for more than is left gets none: its claim will fail it.
+    """
+    running = (draft.site(path) for path in draft.run.running)
+    written = sum(_answer_of(site) for site in running if site.step.kind == "llm")
+    left = (limit_of(draft, "tokens") or 0) - used_of(draft, "tokens")
+    called = (_answer_of(draft.site(path)) for path in draft.run.let_go if path != but)
+    return written + sum(answer for answer in called if answer <= left)
+
+
+def _waiting(draft: Draft) -> Iterator[str]:
+    """Yield the steps that are held back and were not let go, in their order."""
+    return (path for path in draft.run.held_back if path not in draft.run.let_go)
 
 
 def answered(draft: Draft) -> None:
@@ -88,7 +113,7 @@ def answered(draft: Draft) -> None:
         return
     left = limit - used_of(draft, "tokens")
     for path in list(_fitting(draft, left)):
-        draft.note(path, held_back=False)
+        draft.note(path, let_go=True)
         enlist(draft, path, draft.site(path))
 
 
@@ -98,7 +123,7 @@ def _fitting(draft: Draft, left: float) -> Iterator[str]:
     One that asks for more than is left waits for nothing: its claim will fail it.
     """
     room = left - _promised(draft)
-    for path in draft.run.held_back:
+    for path in _waiting(draft):
         answer = _answer_of(draft.site(path))
         if room < answer <= left:
             return

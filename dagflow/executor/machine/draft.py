@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from dagflow.core.errors import IllegalMoveError
+from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Change,
     Command,
@@ -21,7 +22,7 @@ from dagflow.core.run import (
     WakeAt,
 )
 from dagflow.executor.machine.evaluator import Evaluator
-from dagflow.executor.machine.index import PlanIndex, Site
+from dagflow.executor.machine.index import Site, index_of
 from dagflow.executor.machine.overlay import Shadow
 from dagflow.executor.machine.paths import pattern_of
 
@@ -48,12 +49,12 @@ class Draft:
     )  # fmt: skip
 
     def __init__(
-        self, index: PlanIndex, run: Run, now: datetime, evaluator: Evaluator, verbs: Verbs
+        self, plan: Plan, run: Run, now: datetime, evaluator: Evaluator, verbs: Verbs
     ) -> None:
         self.verbs = verbs
         self.closed: set[str] = set()
-        self.index = index
-        self.plan = index.plan
+        self.plan = plan
+        self.index = index_of(plan)
         self.run = Shadow(run)
         self.now = now
         self.evaluator = evaluator

@@ -84,9 +84,8 @@ def claim(draft: Draft, event: Claim) -> None:
         failure = StepFailure(error_class="budget", message=spent)
         fail_attempt(draft, path, site, failure, retry=False)
         raise Refused(spent)
-    if waits := budget.held_back(draft, site):
-        if not record.held_back:
-            draft.note(path, held_back=True)
+    if waits := budget.held_back(draft, path, site):
+        budget.hold(draft, path)
         raise Refused(waits)
     if site.step.kind == "tool":
         budget.use(draft, {"tool_calls": 1})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -17,8 +17,6 @@ Reads: TypeAlias = tuple[tuple[str, ...], ...]
 
 WIDE = 32
 """A step with more producers than this counts them in its record instead of looking at each."""
-
-_KEPT = 32
 
 _LOOPS: Mapping[str, BlockKind] = {"foreach": "foreach", "repeat": "repeat"}
 
@@ -84,10 +82,9 @@ class Block:
 
 
 class PlanIndex:
-    """A plan's steps by run path pattern, and its blocks."""
+    """A plan's steps by run path pattern, and its blocks. It does not hold the plan itself."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
         self.sites: dict[str, Site] = {}
         self.signals: dict[str, list[Site]] = {}
         self.compensated = False
@@ -193,14 +190,15 @@ def expressions_in(value: Value) -> Iterator[Expression]:
             yield value.expression
 
 
-_indices: OrderedDict[int, PlanIndex] = OrderedDict()
+_indices: dict[int, PlanIndex] = {}
+"""By the `id` of the plan: to hash or compare a whole plan would cost more than the index."""
 
 
 def index_of(plan: Plan) -> PlanIndex:
-    """Return the plan's index, made at the first call for this very object."""
-    found = _indices.get(id(plan))
-    if found is None or found.plan is not plan:
-        found = _indices[id(plan)] = PlanIndex(plan)
-        while len(_indices) > _KEPT:
-            _indices.popitem(last=False)
+    """Return the plan's index, made at the first call for this very object, and kept as long."""
+    key = id(plan)
+    found = _indices.get(key)
+    if found is None:
+        found = _indices[key] = PlanIndex(plan)
+        weakref.finalize(plan, _indices.pop, key, None).atexit = False
     return found

@@ -54,7 +54,9 @@ class Overlay(dict[str, V]):
         yield from super().__iter__()
 
 
-_MAPPINGS: Final = frozenset({"steps", "signals", "done", "active", "running", "held_back"})
+_MAPPINGS: Final = frozenset(
+    {"steps", "signals", "done", "active", "running", "held_back", "let_go"}
+)
 _FIELDS: Final = tuple(name for name in Run.__slots__ if name not in _MAPPINGS)
 _RECORD: Final = tuple(StepRecord.__slots__)
 
@@ -73,6 +75,7 @@ class Shadow(Run):
         self.active = Overlay(run.active)
         self.running = Overlay(run.running)
         self.held_back = Overlay(run.held_back)
+        self.let_go = Overlay(run.let_go)
 
     def _writable(self, path: str) -> StepRecord:
         steps = self.steps

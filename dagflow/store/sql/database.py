@@ -35,9 +35,9 @@ class Database:
         self.url = _parsed(url)
         self.name = self.url.render_as_string(hide_password=True)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._engine = _engine(self.url, busy_timeout)
+        self._engine = self._opened(busy_timeout)
         dbapi = self._engine.dialect.loaded_dbapi
-        self._drivers: tuple[type[Exception], ...] = (dbapi.OperationalError, dbapi.DatabaseError)
+        self._driver: type[Exception] = dbapi.Error
         self._broken: type[Exception] = dbapi.IntegrityError
 
     @property
@@ -125,9 +125,18 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
+    def _opened(self, busy_timeout: float) -> sa.Engine:
+        try:
+            return _engine(self.url, busy_timeout)
+        except (ImportError, sa.exc.NoSuchModuleError) as error:
+            raise UsageError(
+                f"the database {self.name} needs a driver that is not there: {error}",
+                remedy="install it, or name another database with DAGFLOW_DATABASE",
+            ) from error
+
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        with explaining(self.name, self._drivers, self._broken):
+        with explaining(self.name, self._driver, self._broken):
             yield
 
 

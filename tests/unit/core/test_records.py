@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,19 @@ def test_wrong_arguments_are_refused(
 def test_frozen_records_are_copied_and_pickled() -> None:
     one = Named("a", 3)
     assert copy.deepcopy(one) == one == pickle.loads(pickle.dumps(one))
+
+
+@BOTH
+def test_only_a_record_with_a_slot_for_it_can_be_referred_to_weakly(decorator: Any) -> None:
+    @decorator(slots=True, frozen=True, weakref_slot=True)
+    class Kept:
+        x: int = 1
+
+    one = Kept()
+    assert weakref.ref(one)() is one == Kept()
+    assert [field.name for field in dataclasses.fields(Kept)] == ["x"]
+    with pytest.raises(TypeError, match="weak reference"):
+        weakref.ref(point(decorator)(1))
 
 
 def test_an_own_equality_is_kept_with_python_s_rule_for_hashes() -> None:

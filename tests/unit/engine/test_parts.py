@@ -54,6 +54,29 @@ def test_timers_go_off_once_the_longest_overdue_first() -> None:
     assert timers.next() == after(9)
 
 
+def test_timers_of_runs_that_are_over_take_no_room_behind_an_earlier_one() -> None:
+    timers = Timers()
+    timers.set("live", after(1))
+    for number in range(1000):
+        timers.set(f"r{number}", after(5))
+        timers.set(f"r{number}", after(9 + number))
+        timers.clear(f"r{number}")
+
+    assert len(timers._heap) < 100
+    assert timers.due(after(10_000)) == ["live"]
+
+
+def test_timers_keep_their_order_when_most_are_moved() -> None:
+    timers = Timers()
+    for number in range(500):
+        for _ in range(3):
+            timers.set(f"r{number}", after(5000 + number))
+            timers.set(f"r{number}", after(500 - number))
+
+    assert len(timers._heap) <= 2 * 500 + 64
+    assert timers.due(after(500)) == [f"r{number}" for number in reversed(range(500))]
+
+
 def test_setting_a_timer_to_the_time_it_has_is_no_change() -> None:
     timers = Timers()
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
 import sys
+import weakref
 from collections.abc import Callable
+from copy import deepcopy
 
+from dagflow.core.codec import encode
 from dagflow.core.run import Begin, Succeed
 from dagflow.executor.decide import decide
 from dagflow.executor.machine.index import index_of
-from tests.unit.executor.plans import Driver, Evaluator, foreach, plan, step, switch
+from tests.unit.executor.plans import START, Driver, Evaluator, foreach, plan, step, switch
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -91,6 +96,26 @@ def test_a_chain_of_10_000_engine_steps_runs_in_one_decision_without_recursion()
     assert run.ended.value == "succeeded"
 
 
-def test_a_plan_is_indexed_once():
+def test_each_of_many_plans_is_indexed_once():
+    made = [plan(step("a")) for _ in range(100)]
+    first = [index_of(one) for one in made]
+    assert all(index_of(one) is index for one, index in zip(made, first, strict=True))
+
+
+def test_the_index_of_a_plan_goes_with_the_plan():
     made = plan(step("a"))
-    assert index_of(made) is index_of(made)
+    index = weakref.ref(index_of(made))
+    decide(made, Driver(made).run, Begin(), START, evaluator=Evaluator())
+    gc.collect()
+    assert index() is not None
+    del made
+    gc.collect()
+    assert index() is None
+
+
+def test_an_index_leaves_the_plan_as_it_is():
+    made = plan(step("a"))
+    before, written = plan(step("a")), encode(made)
+    index_of(made)
+    assert (made, encode(made), made.digest) == (before, written, before.digest)
+    assert pickle.loads(pickle.dumps(made)) == deepcopy(made) == made

@@ -133,7 +133,9 @@ def test_a_run_made_from_stored_records_counts_what_a_replayed_one_does():
     run.ok("l[0].x", 1)
     run.claim("b")
     run.claim("c")
+    run.ok("b")
     assert run.run.held_back
+    assert run.run.let_go
     stored = Run(id="r1", plan="", inputs={}, steps=run.run.steps)
-    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back"):
+    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back", "let_go"):
         assert getattr(stored, name) == getattr(run.run, name), name

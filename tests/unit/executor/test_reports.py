@@ -10,11 +10,13 @@ from random import Random
 import pytest
 
 from dagflow.core.errors import IllegalMoveError
+from dagflow.core.events import decode, encode
 from dagflow.core.plan import BudgetLimits, PlanStep
 from dagflow.core.run import (
     Begin,
     Cancel,
     Claim,
+    Decision,
     Dispatch,
     Fail,
     LoseLease,
@@ -23,7 +25,9 @@ from dagflow.core.run import (
     Succeed,
     Tick,
 )
+from dagflow.core.values import JsonObject
 from dagflow.executor.decide import decide, decide_all, idempotency_key, view
+from dagflow.executor.replay import replay
 from tests.unit.executor.plans import (
     START,
     Driver,
@@ -107,7 +111,7 @@ def test_decide_does_not_write_the_run_that_it_is_given():
     decision = decide_all(made, run.run, events, run.now, evaluator=Evaluator())
     assert decision.changes
     assert run.run == before
-    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back"):
+    for name in ("done", "active", "busy", "ended", "holding", "running", "held_back", "let_go"):
         assert getattr(run.run, name) == getattr(before, name)
 
 
@@ -235,6 +239,76 @@ def test_a_step_that_was_let_go_and_does_not_begin_lets_the_next_one_go():
     run.later(5)
     assert run.state("b") == "timed_out"
     assert run.dispatched() == ["b", "c"]
+
+
+def report(run: Driver, path: str, tokens: int) -> Decision:
+    used: JsonObject = {"tokens": tokens}
+    return run.send(Succeed(path=path, token=run.token(path), output=None, used=used))
+
+
+def line(*asked: tuple[str, int], tokens: int) -> Driver:
+    """Return a begun run in which these answers were asked for in that order."""
+    steps = [asking(path, most) for path, most in asked]
+    run = Driver(plan(*steps, budget=BudgetLimits(tokens=tokens))).begin()
+    for path, _ in asked:
+        run.claim(path)
+    run.commands.clear()
+    return run
+
+
+def test_a_large_answer_that_was_let_go_is_not_passed_before_it_is_claimed():
+    asked = (("a", 50), ("a2", 50), ("big", 60), ("s1", 30), ("s2", 30))
+    run = line(*asked, tokens=110)
+    report(run, "a", 0)
+    report(run, "a2", 0)
+    assert run.dispatched() == ["big", "s1"]
+    run.claim("s2")
+    assert "90 tokens are promised" in run.refused
+    for path in ("s1", "big"):
+        run.claim(path)
+    assert run.states("s1", "s2", "big") == {"s1": "running", "s2": "ready", "big": "running"}
+    report(run, "s1", 0)
+    assert run.dispatched() == ["big", "s1", "s2"]
+
+
+def test_a_small_answer_that_comes_later_does_not_pass_a_large_one_that_waits():
+    run = line(("a", 50), ("big", 60), ("small", 10), tokens=100)
+    assert run.states("a", "big", "small") == {"a": "running", "big": "ready", "small": "ready"}
+    assert "asked for before" in run.refused
+    report(run, "a", 0)
+    assert run.dispatched() == ["big", "small"]
+
+
+def test_an_answer_that_was_let_go_and_fits_no_more_keeps_its_place():
+    asked = (("a", 100), ("b", 50), ("c", 30), ("big", 100), ("s", 60))
+    run = line(*asked, tokens=200)
+    report(run, "a", 0)
+    report(run, "c", 60)
+    assert run.dispatched() == ["big"]
+    run.claim("big")
+    assert "50 tokens are promised" in run.refused
+    run.claim("s")
+    assert run.states("big", "s") == {"big": "ready", "s": "ready"}
+    report(run, "b", 0)
+    assert run.dispatched() == ["big", "big"]
+
+
+def test_what_was_let_go_is_promised_after_the_log_is_read_again():
+    asked = (("a", 50), ("a2", 50), ("big", 60), ("s1", 30), ("s2", 30))
+    run = line(*asked, tokens=110)
+    report(run, "a", 0)
+    submitted = Run(id="r1", plan="", inputs={}, created_at=START)
+    log = [decode(encode(change)) for change in run.log]
+    again = Driver(run.plan, run=replay(submitted, log))
+    assert list(again.run.let_go) == list(run.run.let_go) == ["big"]
+    assert list(again.run.held_back) == list(run.run.held_back) == ["big", "s1", "s2"]
+    for one in (run, again):
+        report(one, "a2", 0)
+        one.claim("s2")
+        one.claim("s1")
+        one.claim("big")
+        assert one.states("s1", "s2", "big") == {"s1": "running", "s2": "ready", "big": "running"}
+    assert again.run == run.run
 
 
 @pytest.mark.parametrize("seed", range(40))

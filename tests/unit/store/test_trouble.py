@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sqlite3
 import stat
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from dagflow.core.errors import UnavailableError, UsageError
 from dagflow.store.schema import HEAD, check, opened
@@ -56,6 +58,39 @@ def test_a_locked_database_is_unavailable_and_nothing_is_written(
     other.execute("ROLLBACK")
     other.close()
     assert store.get_run("r1").version == 1
+
+
+def test_no_free_connection_is_unavailable_for_readers_and_writers(store: SqlRunStore) -> None:
+    writer = Writer(store)
+    writer.create()
+    pool = store._database._engine.pool
+    assert isinstance(pool, sa.QueuePool)
+    pool._timeout, pool._max_overflow = 0.01, 0
+    taken = [store._database._engine.raw_connection() for _ in range(pool.size())]
+
+    for use in (
+        lambda: writer.append(writer.stepped("a", "ready"), expected=1),
+        lambda: store.load("r1"),
+        lambda: store.get_run("r1"),
+    ):
+        with pytest.raises(UnavailableError, match=r"connections? to .*dagflow\.db") as caught:
+            use()
+        assert "try again" in caught.value.remedy
+
+    for connection in taken:
+        connection.close()
+    assert store.get_run("r1").version == 1
+
+
+@pytest.mark.parametrize("kind", [sa.exc.InterfaceError, sqlite3.InterfaceError])
+def test_every_error_of_a_driver_is_explained(store: SqlRunStore, kind: type[Exception]) -> None:
+    error = sqlite3.InterfaceError("the connection is closed")
+
+    with (
+        pytest.raises(UnavailableError, match=r"dagflow\.db failed: the connection is closed"),
+        store._database.writing(),
+    ):
+        raise error if kind is sqlite3.InterfaceError else sa.exc.InterfaceError("", (), error)
 
 
 def test_readers_go_on_while_another_writes(store: SqlRunStore, file: Path) -> None:
@@ -157,3 +192,21 @@ def test_a_schema_newer_than_this_code_is_refused(store: SqlRunStore, file: Path
 def test_a_url_that_dagflow_can_not_use_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="is not the URL of a database"):
         opened(url)
+
+
+@pytest.mark.parametrize("url", ["postgresql+nosuch://me:secret@h/d", "sqlite+nosuch:///a.db"])
+def test_a_driver_that_is_not_there_is_named_and_no_password(url: str) -> None:
+    with pytest.raises(UsageError, match=r"nosuch://.* needs a driver that is not there") as caught:
+        opened(url)
+
+    assert "secret" not in caught.value.message
+
+
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    if importlib.util.find_spec("psycopg"):
+        pytest.skip("psycopg is installed")
+
+    with pytest.raises(UsageError, match="No module named 'psycopg'") as caught:
+        opened("postgresql+psycopg://h/d")
+
+    assert "install" in caught.value.remedy
