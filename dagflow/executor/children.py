@@ -81,11 +81,11 @@ def addressee(message: Message) -> str:
     """Return the run that a message between parent and child is for."""
     if message.key.kind == "child_ended":
         return str(message.body["parent"])
-    return child_run_id(message.key.run_id, _key_of(message))
+    return child_run_id(message.key.run_id, _start_of(message.key))
 
 
-def _key_of(message: Message) -> str:
-    return message.key.path.partition(" ")[0]
+def _start_of(key: MessageKey) -> str:
+    return key.path.partition(" ")[0]
 
 
 def perform(engine: Family, message: Message) -> bool:
@@ -117,9 +117,10 @@ def _start(engine: Family, message: Message) -> None:
         _begin(engine, message, plan, _header(parent, plan, message, engine.clock.now()))
     engine.reach("after-child")
     for key in engine.store.outbox(families=(parent.id,), kinds=("hold_child",)):
-        order = engine.store.message(key)
-        if order is not None and addressee(order) == child:  # it came before there was a child
-            _hold(engine, order)
+        if (key.run_id, _start_of(key)) == (parent.id, message.key.path):
+            order = engine.store.message(key)
+            if order is not None:  # it came before there was a child
+                _hold(engine, order)
 
 
 def _begin(engine: Family, message: Message, plan: Plan, header: Header) -> None:
@@ -162,7 +163,7 @@ def _hold(engine: Family, message: Message) -> None:
     """
     order = int(str(message.body["order"]))
     event = Pause(order=order) if message.body["paused"] else Resume(order=order)
-    start = MessageKey(message.key.run_id, "start_child", _key_of(message))
+    start = MessageKey(message.key.run_id, "start_child", _start_of(message.key))
     _pass_on(engine, message, event, is_to_come=engine.store.message(start) is not None)
 
 
