@@ -141,7 +141,7 @@ def test_no_group_is_left(cage: ProcessCage) -> None:
     run_in(cage, "pass")
 
     groups = vars_of(cage.groups)
-    assert not [path for parent in groups for path in parent.glob("action-*")]
+    assert not [path for parent in groups for path in parent.glob(f"action-{os.getpid()}-*")]
 
 
 def vars_of(groups: object) -> list[Path]:
