@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 
 from dagflow import wiring
 from dagflow.cli.output import say
+from dagflow.cli.patience import until_patient
 from dagflow.cli.progress import Progress
 from dagflow.cli.showing import how_to_settle
 from dagflow.core.errors import DagflowError
 from dagflow.core.events import decode
 from dagflow.core.plan import Plan
-from dagflow.core.run import Run, StepChanged
+from dagflow.core.run import StepChanged
 from dagflow.core.values import JsonObject
 from dagflow.executor.live.base import LiveEvent, Missed, Recorded, Subscription
 from dagflow.settings import Settings
@@ -35,7 +36,7 @@ async def run_to_end(
 async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
     """Show a run until it is over. The first Ctrl-C cancels it, the second stops waiting."""
     loop = asyncio.get_running_loop()
-    waiting = asyncio.ensure_future(running.engine.wait(run_id))
+    waiting = asyncio.ensure_future(_to_the_end(running, run_id))
     stop = _stopper(running, run_id, waiting)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
@@ -58,7 +59,18 @@ async def follow(running: Runtime, run_id: str, shown: Progress) -> None:
             loop.remove_signal_handler(number)
 
 
-def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[Run]) -> Callable[[], None]:
+async def _to_the_end(running: Runtime, run_id: str) -> None:
+    """Wait for a run, and then for the child runs that it stopped: those may have much to undo."""
+    await running.engine.wait(run_id)
+    runs = running.runs
+    family = running.engine.store.unfinished(family=run_id)
+    left = [one for one in family if (up := runs.get(one).parent) and runs.get(up).state.is_final]
+    if left:
+        say(f"stopped child runs clean up: {', '.join(left)}")
+        await until_patient(running.engine, left)
+
+
+def _stopper(running: Runtime, run_id: str, waiting: asyncio.Future[None]) -> Callable[[], None]:
     asked = False
 
     def stop() -> None:

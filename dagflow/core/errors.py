@@ -81,7 +81,8 @@ class ValueRefusedError(DagflowError):
 class StepError(DagflowError):
     """A step's attempt failed with an error class that `retry` and `on_error` can name.
 
-    `retry_after` is the number of seconds a server asked to wait, if it did.
+    `retry_after` is the number of seconds a server asked to wait, if it did; `unsent` tells that
+    nothing had left this machine, so that nothing can have happened out there.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class StepError(DagflowError):
         *,
         remedy: str = "",
         retry_after: float | None = None,
+        unsent: bool = False,
     ) -> None:
         super().__init__(message, remedy=remedy)
         self.error_class: ErrorClass = error_class
         self.retry_after = retry_after
+        self.unsent = unsent
 
 
 class BugError(DagflowError):

@@ -308,12 +308,13 @@ class Succeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """An attempt failed. `token` as in `Succeed`."""
+    """An attempt failed. `token` as in `Succeed`; `unsent` as in `StepError`."""
 
     path: str
     token: int
     error: StepFailure
     used: JsonObject = field(default_factory=dict)
+    unsent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,13 @@ def _failed(attempt: Attempt, context: WorkContext, error: StepError) -> Fail:
         attempt=attempt.attempt,
         retry_after=error.retry_after,
     )
-    return Fail(path=attempt.path, token=attempt.token, error=failure, used=context.used)
+    return Fail(
+        path=attempt.path,
+        token=attempt.token,
+        error=failure,
+        used=context.used,
+        unsent=error.unsent,
+    )
 
 
 def _clean(message: str) -> str:

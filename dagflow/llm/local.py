@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dagflow.core.errors import UnavailableError, UsageError
+from dagflow.core.processes import spawned
 from dagflow.llm.installed import DEFAULT_MODEL, check_libraries, model_file
 
 START_SECONDS: Final = 120.0
@@ -106,7 +107,7 @@ class LocalModel:
 
     async def _spawn(self, key: str) -> Process:
         command = [sys.executable, "-P", "-m", "dagflow.llm", "--embedded", "--port", "0"]
-        process = await asyncio.create_subprocess_exec(
+        process = await spawned(
             *command, "--model", self._model, *self._arguments,
             stdin=PIPE, stdout=PIPE, stderr=PIPE, env={**self._environ, "DAGFLOW_LLM_KEY": key},
             # a Ctrl-C is ours: we end the process when we have told the run

@@ -31,6 +31,11 @@ def failure_view(error: StepFailure | None) -> JsonObject | None:
     return {"class": error.error_class, "message": error.message, "attempt": error.attempt}
 
 
+def went_well(record: StepRecord) -> bool:
+    """Tell whether a step succeeded by itself: what an attempt before came to is not its error."""
+    return record.state == "succeeded" and not record.recovered
+
+
 def step_view(record: StepRecord) -> JsonObject:
     """Return one step of a run; `output` is there only when the step has one."""
     status, reason = split_label(record.state)
@@ -38,7 +43,7 @@ def step_view(record: StepRecord) -> JsonObject:
         "status": status,
         "reason": "recovered" if record.recovered else reason,
         "attempts": record.attempt,
-        "error": failure_view(record.error),
+        "error": failure_view(None if went_well(record) else record.error),
         "ready_at": _instant(record.ready_at),
         "started_at": _instant(record.started_at),
         "finished_at": _instant(record.finished_at),

@@ -63,6 +63,7 @@ async def call(
             f"{where}: {error.message}",
             remedy=error.remedy,
             retry_after=error.retry_after,
+            unsent=error.unsent,
         ) from None
 
 

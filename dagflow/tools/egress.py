@@ -90,7 +90,7 @@ class Egress:
         literal = _address(name)
         found = (name,) if literal is not None else await resolve(name, port)
         if not found:
-            raise StepError("network", f"{name} has no address", remedy="check the host's name")
+            raise _refused(f"{name} has no address", "check the host's name")
         for text in found:
             self._check(name, port, text)
         return tuple(found)
@@ -98,7 +98,7 @@ class Egress:
     def _check(self, name: str, port: int, text: str) -> None:
         address = _address(text.partition("%")[0])
         if address is None:
-            raise StepError("network", f"{name} resolved to {text!r}, which is no address")
+            raise _refused(f"{name} resolved to {text!r}, which is no address")
         if self._is_allowed(name, port, address):
             return
         if self.loopback and _is_literal_loopback(name) and address.is_loopback:
@@ -106,17 +106,10 @@ class Egress:
         what = denial(address)
         if what:
             where = name if name == text else f"{name} ({text})"
-            raise StepError(
-                "network",
-                f"{where} is {what}, which calls may not reach",
-                remedy=_opened_by(name, port),
-            )
+            raise _refused(f"{where} is {what}, which calls may not reach", _opened_by(name, port))
         if port not in self.ports:
-            raise StepError(
-                "network",
-                f"port {port} of {name} is not among {sorted(self.ports)}",
-                remedy=_opened_by(name, port),
-            )
+            message = f"port {port} of {name} is not among {sorted(self.ports)}"
+            raise _refused(message, _opened_by(name, port))
 
     def _is_allowed(self, name: str, port: int, address: Address) -> bool:
         return any(
@@ -133,6 +126,11 @@ def denial(address: Address) -> str:
     return "" if address.is_global else "not a public address"
 
 
+def _refused(message: str, remedy: str = "") -> StepError:
+    """Return the error of a call that was never dialled."""
+    return StepError("network", message, remedy=remedy, unsent=True)
+
+
 def _opened_by(name: str, port: int) -> str:
     where = f"{name}:{port}"
     return f"only a program that embeds dagflow can open {where}: `Egress(allowed=…)`"
@@ -146,14 +144,11 @@ def normalised(host: str) -> str:
     """
     name = host.strip("[]").lower().removesuffix(".")
     if not name or re.search(r"[\s/\\@#?%]|[^\x21-\x7e]", name):
-        raise StepError("network", f"{host!r} is not a host", remedy="write its plain name")
+        raise _refused(f"{host!r} is not a host", "write its plain name")
     last = name.rpartition(".")[2]
     if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) and _address(name) is None:
-        raise StepError(
-            "network",
-            f"{host!r} is an address in an unusual form",
-            remedy="write it as four decimal numbers",
-        )
+        message = f"{host!r} is an address in an unusual form"
+        raise _refused(message, "write it as four decimal numbers")
     return name
 
 

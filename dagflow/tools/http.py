@@ -96,7 +96,9 @@ class PooledClient:
             raise StepError("timeout", f"no whole answer within {timeout:g} s") from None
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             words = str(error) or type(error).__name__
-            raise StepError("network", f"the connection failed: {words}") from None
+            unsent = isinstance(error, httpcore2.ConnectError)
+            message = f"the connection failed: {words}"
+            raise StepError("network", message, unsent=unsent) from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -236,7 +238,7 @@ async def resolve_name(host: str, port: int) -> tuple[str, ...]:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise StepError(
-            "network", f"{host} can't be resolved: {error}", remedy="check the host's name"
-        ) from None
+        message = f"{host} can't be resolved: {error}"
+        remedy = "check the host's name"
+        raise StepError("network", message, remedy=remedy, unsent=True) from None
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -48,6 +48,25 @@ def test_a_name_that_turns_private_is_refused_when_it_is_dialled_again() -> None
     assert server.received == []
 
 
+@pytest.mark.parametrize(
+    "server", ["http://10.0.0.1", "http://2130706433", "http://nowhere.example"]
+)
+def test_a_call_that_is_refused_or_has_no_address_is_told_as_never_sent(server: str) -> None:
+    with pytest.raises(StepError) as refused:
+        called(compiled({}, server), client={"resolve": Names(())})
+
+    assert (refused.value.error_class, refused.value.unsent) == ("network", True)
+
+
+def test_a_connection_that_is_refused_is_told_as_never_sent() -> None:
+    with serving() as server:
+        port = server.port
+    with pytest.raises(StepError, match="can't be reached") as refused:
+        called(compiled({}, f"http://127.0.0.1:{port}"), egress=Egress(loopback=True))
+
+    assert refused.value.unsent
+
+
 def test_every_checked_address_is_tried() -> None:
     names = Names(("127.0.0.2", "127.0.0.1"))  # nothing listens on the first
     with serving() as server:

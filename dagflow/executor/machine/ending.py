@@ -96,13 +96,19 @@ def failure_of(error: StepError) -> StepFailure:
 
 
 def fail_attempt(
-    draft: Draft, path: str, site: Site, failure: StepFailure, *, retry: bool = True
+    draft: Draft,
+    path: str,
+    site: Site,
+    failure: StepFailure,
+    *,
+    retry: bool = True,
+    unsent: bool = False,
 ) -> None:
     """End an attempt by a failure: it is retried, or handled, or the step's end."""
     record = draft.record(path)
     failure = replace(failure, attempt=max(1, record.attempt))
     begun = record.state in {"running", "waiting(child)"}
-    if retry and begun and _retried(draft, path, site, record, failure):
+    if retry and begun and _retried(draft, path, site, record, failure, unsent=unsent):
         return
     handler = handler_for(site, failure)
     if handler is None:
@@ -158,7 +164,15 @@ def _handled_value(
     return checked(draft, site, output)
 
 
-def _retried(draft: Draft, path: str, site: Site, record: StepRecord, failure: StepFailure) -> bool:
+def _retried(
+    draft: Draft,
+    path: str,
+    site: Site,
+    record: StepRecord,
+    failure: StepFailure,
+    *,
+    unsent: bool,
+) -> bool:
     """Make another attempt if one is due to the step; tell whether it was."""
     leased = record.state == "running" and not site.in_engine
     once = leased and site.step.effects == "once"
@@ -168,7 +182,7 @@ def _retried(draft: Draft, path: str, site: Site, record: StepRecord, failure: S
         return True
     if not may_retry(site.step.retry, record, failure):
         return False
-    if once and failure.error_class in UNKNOWN:
+    if once and failure.error_class in UNKNOWN and not unsent:
         wait_for_person(draft, path, site, failure)
         return True
     made = record.attempt - lost_of(record)

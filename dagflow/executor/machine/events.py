@@ -140,7 +140,7 @@ def failed(draft: Draft, event: Fail) -> None:
     """Take an attempt's failure."""
     site, _ = _held(draft, event.path, event.token)
     _use(draft, event.used)
-    fail_attempt(draft, event.path, site, event.error)
+    fail_attempt(draft, event.path, site, event.error, unsent=event.unsent)
 
 
 def lost(draft: Draft, event: LoseLease) -> None:

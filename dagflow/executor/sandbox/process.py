@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dagflow.core.processes import spawned
 from dagflow.executor.sandbox import seccomp
 from dagflow.executor.sandbox.cage import Action, Counters, Group, Groups, Outcome, OutcomeKind
 from dagflow.executor.sandbox.streams import Streams, feed, settled, until_end
@@ -70,24 +71,22 @@ class ProcessCage:
     async def _supervise(self, action: Action, group: Group, uid: int | None) -> Outcome:
         orders = json.dumps(self._orders(action, uid)).encode()
         pipes = {name: os.pipe() for name in ("orders", "result", "status")}
-        process = await asyncio.create_subprocess_exec(
-            python_program(), "-I", "-S", str(LAUNCHER),
-            str(pipes["orders"][0]), str(pipes["result"][1]), str(pipes["status"][1]),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=(out := os.pipe())[1],
-            stderr=(err := os.pipe())[1],
-            pass_fds=(pipes["orders"][0], pipes["result"][1], pipes["status"][1]),
-            env={"PATH": PATH},
-            start_new_session=True,
-        )  # fmt: skip
-        for descriptor in (
-            out[1],
-            err[1],
-            pipes["orders"][0],
-            pipes["result"][1],
-            pipes["status"][1],
-        ):
-            os.close(descriptor)
+        theirs = (pipes["orders"][0], pipes["result"][1], pipes["status"][1])
+        out, err = os.pipe(), os.pipe()
+        ours = (out[0], err[0], pipes["orders"][1], pipes["result"][0], pipes["status"][0])
+        try:
+            process = await spawned(
+                python_program(), "-I", "-S", str(LAUNCHER), *map(str, theirs),
+                stdin=asyncio.subprocess.PIPE, stdout=out[1], stderr=err[1],
+                pass_fds=theirs, env={"PATH": PATH}, start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in (*theirs, out[1], err[1]):
+                os.close(descriptor)
         group.join(process.pid)
         stop = asyncio.Event()
         streams = Streams(action.limits.output)

@@ -9,6 +9,7 @@ import signal
 import tempfile
 from pathlib import Path
 
+from dagflow.core.processes import spawned
 from dagflow.executor.sandbox.cage import Action, Outcome, OutcomeKind
 from dagflow.executor.sandbox.process import PATH
 from dagflow.executor.sandbox.streams import Streams, feed, settled, until_end
@@ -29,9 +30,11 @@ class UnsafeCage:
         pipes = {name: os.pipe() for name in NAMES}
         try:
             process = await _start(action, folder, {name: pipes[name][1] for name in NAMES})
-        except OSError as error:
+        except BaseException as error:
             for name in NAMES:
                 os.close(pipes[name][0])
+            if not isinstance(error, OSError):
+                raise
             return Outcome(kind="error", exit_code=127, message=str(error))
         finally:
             for name in NAMES:
@@ -53,7 +56,7 @@ class UnsafeCage:
 async def _start(action: Action, folder: str, ends: dict[str, int]) -> asyncio.subprocess.Process:
     # The shell only moves the result to descriptor 3; no value reaches its text.
     shell = ("/bin/sh", "-c", f'exec "$@" 3>/proc/self/fd/{ends["result"]}', "sh")
-    return await asyncio.create_subprocess_exec(
+    return await spawned(
         *shell, *action.argv,
         stdin=asyncio.subprocess.PIPE,
         stdout=ends["stdout"],

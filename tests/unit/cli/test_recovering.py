@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from dagflow.cli.recovering import until_patient
+from dagflow.cli.patience import until_patient
 from dagflow.core.errors import BugError, DamagedError
 from dagflow.core.run import Pause
 from dagflow.executor.engine import Engine

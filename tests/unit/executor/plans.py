@@ -321,12 +321,14 @@ class Driver:
             self.claim(path)
         return self.send(Succeed(path=path, token=self.token(path), output=output))
 
-    def bad(self, path: str, error_class: Any = "user", **options: Any) -> Decision:
+    def bad(
+        self, path: str, error_class: Any = "user", *, unsent: bool = False, **options: Any
+    ) -> Decision:
         """Claim a step, if it is only ready, and report a failure."""
         if self.state(path) == "ready":
             self.claim(path)
         error = StepFailure(error_class=error_class, message="it broke", **options)
-        return self.send(Fail(path=path, token=self.token(path), error=error))
+        return self.send(Fail(path=path, token=self.token(path), error=error, unsent=unsent))
 
     def answer(self, path: str, *, yes: bool = True, by: str = "ann") -> Decision:
         hashed = str(view(self.run, path).data["hash"])

@@ -253,6 +253,14 @@ def test_an_unknown_outcome_is_not_settled_with_a_wrong_value():
     assert run.state("a") == "waiting(unknown_outcome)"
 
 
+def test_a_call_that_never_left_is_retried_also_where_it_may_happen_only_once():
+    run = Driver(plan(step("a", effects="once", retry=retry(2)))).begin()
+    run.bad("a", "network", unsent=True)
+    assert run.state("a") == "ready"
+    run.bad("a", "network", unsent=True)
+    assert (run.state("a"), run.error("a")) == ("failed", "network")
+
+
 @pytest.mark.parametrize("error_class", ["timeout", "network"])
 def test_a_step_that_may_run_only_once_is_never_retried_blindly(error_class: str):
     run = Driver(plan(step("a", effects="once", retry=retry(3)))).begin()
