@@ -76,6 +76,8 @@ def _json(data: bytes) -> JsonValue:
 
 
 def _fitted(kind: type[Model], value: JsonValue) -> Model:
+    if not isinstance(value, dict):
+        raise FieldsError([("/", "the body should be a JSON object")])
     try:
         return kind.model_validate(value)
     except ValidationError as error:

@@ -16,7 +16,8 @@ def print_run(view: JsonObject) -> None:
     """Write a run, its steps and its outputs to stdout."""
     run = cast("JsonObject", view["run"])
     for name in ("id", "workflow", "status", "created_at", "started_at", "finished_at"):
-        click.echo(f"{name + ':':<13}{run[name]}")
+        if run[name] is not None:
+            click.echo(f"{name + ':':<13}{run[name]}")
     error = cast("JsonObject | None", run["error"])
     if error:
         click.echo(f"{'error:':<13}{error['class']}: {clean(str(error['message']))}")
@@ -25,8 +26,9 @@ def print_run(view: JsonObject) -> None:
         click.echo(f"  {path:<32} {_state(step)}")
         if step["reason"] == "unknown_outcome":
             click.echo(f"  {'':<32} {how_to_settle(str(run['id']), path)}")
-    click.echo("outputs:")
-    print_json(run["outputs"])
+    if run["outputs"] is not None:
+        click.echo("outputs:")
+        print_json(run["outputs"])
 
 
 def _state(step: JsonObject) -> str:

@@ -30,6 +30,13 @@ def test_a_run_is_submitted_found_and_finished(api: Client) -> None:
     assert api.get(f"/v1/runs/{run_id}/steps").json["steps"] == done["steps"]
 
 
+def test_a_body_that_is_no_object_is_refused_in_plain_words(api: Client) -> None:
+    answer = api.post("/v1/runs", [])
+
+    assert (answer.status, answer.code) == (422, "invalid-request")
+    assert "the body should be a JSON object" in json.dumps(answer.json)
+
+
 def test_a_caller_may_wait_for_the_end(api: Client) -> None:
     answer = api.submit("hello", {"name": "w"}, Prefer="respond-async, wait=20")
 
