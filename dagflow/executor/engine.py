@@ -27,16 +27,15 @@ from dagflow.core.run import (
     Event,
     Run,
     Tick,
-    WakeAt,
 )
 from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
 from dagflow.executor.attempts import attempt_of
 from dagflow.executor.children import perform
-from dagflow.executor.decide import decide, next_wake
+from dagflow.executor.decide import decide
 from dagflow.executor.dispatch.base import Dispatcher
-from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims
+from dagflow.executor.held import Held, Turn, begun, bounded, catch_up, claims, wake_of
 from dagflow.executor.ids import new_run_id
 from dagflow.executor.inputs import accepted
 from dagflow.executor.live.base import LiveBus
@@ -149,7 +148,7 @@ class Engine:
             if deadline_at is not None or budget:
                 turn.fold(held, bounded(held.run, deadline_at, header.created_at, budget or {}))
             self._take(held, turn, Begin(), header.created_at)
-            held.wake_at = _wake(held, turn, ticked=False)
+            held.wake_at = wake_of(held, turn, ticked=False)
             batch = turn.batch(held, ())
             new = None if known else plan
             self.reach("before-append")
@@ -338,7 +337,7 @@ class Engine:
             for claim in claims(turn.bells(), claimant.worker, claimant.until, claimant.slots):
                 self._take(held, turn, claim, now)
         before = held.wake_at
-        held.wake_at = _wake(held, turn, ticked=any(isinstance(e, Tick) for e in events))
+        held.wake_at = wake_of(held, turn, ticked=any(isinstance(e, Tick) for e in events))
         if turn.changes or held.wake_at != before:
             batch = turn.batch(held, settled)
             self.reach("before-append")
@@ -397,16 +396,3 @@ class Engine:
         for child in self.store.versions(missing) if missing else ():
             with self.apart(child):
                 self.resume(child)
-
-
-def _wake(held: Held, turn: Turn, *, ticked: bool) -> datetime | None:
-    """Return a time no later than anything that the run must wake for.
-
-    Going through all steps for the exact time is left to ticks: an early tick is harmless.
-    """
-    if held.run.state.is_final:
-        return None
-    if ticked:
-        return next_wake(held.plan, held.run)
-    times = [command.at for command in turn.commands if isinstance(command, WakeAt)]
-    return min([*times, *([held.wake_at] if held.wake_at else [])], default=None)

@@ -18,6 +18,7 @@ from dagflow.core.run import (
     StartChild,
     StepChanged,
     StopChild,
+    WakeAt,
 )
 from dagflow.core.values import JsonObject
 from dagflow.executor.decide import next_wake
@@ -146,6 +147,19 @@ class Turn:
     def _stopped(self) -> list[str]:
         """Return the keys of the child runs that are to be stopped."""
         return [c.key for c in self.commands if isinstance(c, StopChild)]
+
+
+def wake_of(held: Held, turn: Turn, *, ticked: bool) -> datetime | None:
+    """Return a time no later than anything that the run must wake for.
+
+    Going through all steps for the exact time is left to ticks: an early tick is harmless.
+    """
+    if held.run.state.is_final:
+        return None
+    if ticked:
+        return next_wake(held.plan, held.run)
+    times = [command.at for command in turn.commands if isinstance(command, WakeAt)]
+    return min([*times, *([held.wake_at] if held.wake_at else [])], default=None)
 
 
 def claims(bells: list[Dispatch], worker: str, until: datetime, slots: int) -> list[Claim]:

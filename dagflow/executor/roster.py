@@ -33,9 +33,6 @@ class Roster:
         self._waiters = Waiters()
         self.broken = Broken()
 
-    def __contains__(self, run_id: str) -> bool:
-        return run_id in self._held
-
     def held(self) -> tuple[Held, ...]:
         """Return the unfinished runs in memory."""
         return tuple(self._held.values())

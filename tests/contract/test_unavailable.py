@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from dagflow.core.errors import UnavailableError
-from dagflow.core.run import Cancel, Pause, RunState, Succeed
+from dagflow.core.run import Cancel, Pause, Run, RunState, Succeed
 from dagflow.executor.engine import Claimant
 from dagflow.executor.recovery import recover, sweep
 from dagflow.store.base import RunStore
@@ -65,15 +65,21 @@ def test_a_child_that_could_not_be_stopped_is_stopped_later(store: RunStore) -> 
     assert bench.engine.held() == ()
 
 
+async def awaited_end(bench: Bench) -> asyncio.Future[Run]:
+    """Start a run of one step, and return the future of who waits for it."""
+    bench.start(plan(step("x")))
+    end = asyncio.ensure_future(bench.engine.wait("r1"))
+    await asyncio.sleep(0)
+    return end
+
+
 @pytest.mark.parametrize("nth", [1, 2])
 async def test_the_end_of_a_run_elsewhere_is_heard_of_though_it_could_not_be_read_at_first(
     store: RunStore, nth: int
 ) -> None:
     flaky = Flaky(store)
     bench = Bench(flaky)
-    bench.start(plan(step("x")))
-    end = asyncio.ensure_future(bench.engine.wait("r1"))
-    await asyncio.sleep(0)
+    end = await awaited_end(bench)
     Bench(store).engine.handle("r1", Cancel(by="me"))
 
     for method, times in (("versions", 1), ("load", nth)):
@@ -91,9 +97,7 @@ async def test_a_run_whose_order_failed_and_that_another_process_ended_is_not_wa
 ) -> None:
     flaky = Flaky(store)
     bench = Bench(flaky)
-    bench.start(plan(step("x")))
-    end = asyncio.ensure_future(bench.engine.wait("r1"))
-    await asyncio.sleep(0)
+    end = await awaited_end(bench)
     flaky.fail("append")
     with pytest.raises(UnavailableError):
         bench.engine.handle("r1", Pause())
