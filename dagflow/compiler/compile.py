@@ -23,6 +23,7 @@ from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass
+from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
 from dagflow.core.workflow import Workflow
@@ -82,12 +83,14 @@ def compile_workflow(
     catalog: ToolCatalog,
     *,
     children: Mapping[str, Plan] = NO_CHILDREN,
+    site: Site = NOWHERE_YET,
     prune: bool = True,
 ) -> Compiled:
     """Check a workflow and make its plan.
 
     Pure: reads nothing but its arguments, and the same arguments give the same plan, byte for
-    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`. Without `prune`
+    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`, `site`
+    is what is known of where runs will happen. Without `prune`
     the plan keeps what no run can show.
     """
     state = _Pass()
@@ -98,6 +101,7 @@ def compile_workflow(
         parsed=parsed.findings,
         workflow=parsed.workflow,
         children=children,
+        site=site,
         rules={rule.name: rule.severity for rule in ALL},
     )
     _run(state, "source", checks)

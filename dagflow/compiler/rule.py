@@ -11,6 +11,7 @@ from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Finding, Severity
 from dagflow.core.node import Node
 from dagflow.core.records import dataclass
+from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.source import Source, Span
 from dagflow.core.tool import ToolCatalog
 from dagflow.core.workflow import Workflow
@@ -57,6 +58,7 @@ class Checks:
     pruned: Pruned | None = None
     bounds: Bounds | None = None
     children: Mapping[str, Plan] = field(default_factory=dict)
+    site: Site = NOWHERE_YET
     broken: frozenset[str] = frozenset()
     found: tuple[Finding, ...] = ()
     rules: Mapping[str, Severity] = field(default_factory=dict)
@@ -108,6 +110,7 @@ class Rule:
             span=violation.span,
             path=path,
             related=violation.related,
+            flow=violation.flow,
             witness=violation.witness,
             help=violation.help,
             fixes=violation.fixes,

@@ -14,7 +14,8 @@ class Violation:
 
     `step` is the static path of the step it is about ("" for the workflow): an error there keeps
     later stages from speaking of that step. `path` is the JSON Pointer of the place where only the
-    parser can tell it; else the rule finds it by the span. `severity` replaces the rule's for this
+    parser can tell it; else the rule finds it by the span. `flow` is the way that leads to the
+    place, step by step. `severity` replaces the rule's for this
     one.
     """
 
@@ -23,6 +24,7 @@ class Violation:
     path: str | None = None
     step: str = ""
     related: tuple[Related, ...] = ()
+    flow: tuple[Related, ...] = ()
     witness: JsonValue = None
     help: str = ""
     fixes: tuple[Fix, ...] = ()

@@ -50,7 +50,9 @@ class Fix:
 class Finding:
     """One problem at one place, raised by one rule.
 
-    `path` is the JSON Pointer of the place in the document; `witness` an input that shows it.
+    `path` is the JSON Pointer of the place in the document; `witness` an input that shows it;
+    `flow` the way that leads to it, place by place: of a value from where it comes from to where
+    it must not go, or of a run through the steps.
     """
 
     code: str
@@ -60,6 +62,7 @@ class Finding:
     span: Span
     path: str = ""
     related: tuple[Related, ...] = ()
+    flow: tuple[Related, ...] = ()
     witness: JsonValue = None
     help: str = ""
     fixes: tuple[Fix, ...] = ()

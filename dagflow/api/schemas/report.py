@@ -49,6 +49,7 @@ REPORT: Final[dict[str, JsonObject]] = {
             "path": {**TEXT, "description": "JSON Pointer of the place in the document"},
             "span": ref("Span"),
             "related": listed(closed({"message": TEXT, "span": ref("Span")})),
+            "flow": listed(closed({"message": TEXT, "span": ref("Span")})),
             "witness": ANY,
             "help": nullable(TEXT),
             "fixes": listed(ref("Fix")),

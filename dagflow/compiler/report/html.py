@@ -137,6 +137,12 @@ def _finding(finding: Finding) -> str:
     for related in finding.related:
         place = f"{related.span.file}:{related.span.line}:{related.span.column}"
         parts.append(f'<p class="help">{text(related.message)}: {text(place)}</p>')
+    if finding.flow:
+        places = "".join(
+            f"<li>{text(place.message)}: {text(f'{place.span.file}:{place.span.line}')}</li>"
+            for place in finding.flow
+        )
+        parts.append(f'<ol class="help">{places}</ol>')
     if finding.witness is not None:
         witness = json.dumps(finding.witness, ensure_ascii=False)
         parts.append(f'<p class="help">witness: <code>{text(abridged(witness))}</code></p>')

@@ -45,6 +45,7 @@ def _finding(finding: Finding) -> JsonObject:
         "path": finding.path,
         "span": _span(finding.span),
         "related": [{"message": r.message, "span": _span(r.span)} for r in finding.related],
+        "flow": [{"message": r.message, "span": _span(r.span)} for r in finding.flow],
         "witness": finding.witness,
         "help": finding.help or None,
         "fixes": [_fix(fix) for fix in finding.fixes],

@@ -50,6 +50,9 @@ def _finding(finding: Finding, sources: Mapping[str, Source], paint: _Paint) -> 
     for related in finding.related:
         lines.append(f"  {paint('frame', '=')} {clean(related.message)}:")
         lines += _quote(related.span, sources, paint, "note", marker=":::")
+    for number, place in enumerate(finding.flow, 1):
+        at = f"{place.span.file}:{place.span.line}:{place.span.column}"
+        lines.append(f"  {paint('frame', '=')} {number}. {clean(place.message)} ({clean(at)})")
     if finding.witness is not None:
         witness = json.dumps(finding.witness, ensure_ascii=False)
         lines.append(f"  {paint('frame', '=')} witness: {clean(abridged(witness))}")
