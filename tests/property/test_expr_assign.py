@@ -6,6 +6,7 @@ import json
 import os
 import random
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,27 @@ def test_no_yes_is_wrong_over_many_pairs() -> None:
     verdicts = [pair_is_sound(seed) for seed in range(2_000, 62_000)]
 
     assert verdicts.count("yes") > 6_000
+
+
+@pytest.mark.slow
+def test_no_yes_is_wrong_on_the_cross_product() -> None:
+    """Each schema of the suite against each, judged by every instance that the suite has."""
+    instances = [value for _, values, _ in groups() for value in values]
+    admitted = [
+        {place for place, value in enumerate(instances) if valid(schema, value)}
+        for schema, _, _ in groups()
+    ]
+    every = list(zip((schema for schema, _, _ in groups()), admitted, strict=True))
+    verdicts, wrong = [], []
+    for (a, of_a), (b, of_b) in product(every, every):
+        verdict = fits(a, b)
+        verdicts.append(verdict)
+        if verdict == "yes" and not of_a <= of_b:
+            wrong.append((a, b, instances[min(of_a - of_b)]))
+
+    assert wrong == []
+    assert len(verdicts) >= 60_000
+    assert verdicts.count("unknown") < len(verdicts) / 10
 
 
 def test_validate_agrees_with_the_suite() -> None:
