@@ -81,6 +81,24 @@ class Keyed:
 Value: TypeAlias = Literal_ | Evaluated | Joined | Listed | Keyed
 """What a template became. Subtrees without expressions are one `Literal_`."""
 
+
+def expressions_in(value: Value) -> Iterator[Expression]:
+    """Yield the expressions of a template, in its order."""
+    match value:
+        case Literal_():
+            return
+        case Joined():
+            yield from (part for part in value.parts if isinstance(part, Expression))
+        case Listed():
+            for item in value.items:
+                yield from expressions_in(item)
+        case Keyed():
+            for _, entry in value.entries:
+                yield from expressions_in(entry)
+        case _:
+            yield value.expression
+
+
 EdgeOn: TypeAlias = Literal["success", "failure", "skipped", "done", "goto"]
 
 

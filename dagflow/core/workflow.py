@@ -212,7 +212,7 @@ class ToolRef:
 
     openapi: At[str] | None = shaped(Str(), "path of the document, from this file", default=None)
     registry: At[str] | None = shaped(Name(), "name of a registered tool", default=None)
-    version: At[str] | None = shaped(Str(), "pinned version of it", default=None)
+    version: At[str] | None = shaped(Str(), "pinned version of the document", default=None)
     server: At[str] | None = shaped(Str(), "base URL, instead of the document's", default=None)
     auth: Node | None = shaped(Template(), "security scheme → `${{ secrets.NAME }}`", default=None)
     responses: At[str] | None = shaped(
@@ -233,6 +233,9 @@ class ModelRef:
     url: At[str] | None = shaped(Str(), "base URL of an OpenAI-compatible server", default=None)
     model: At[str] | None = shaped(Str(), "the model's name there", default=None)
     api_key: Node | None = shaped(Template(text=True), "`${{ secrets.NAME }}`", default=None)
+    context: At[int] | None = shaped(
+        Int(minimum=1), "how many tokens prompt and answer may have together", default=None
+    )
     span: Span = NOWHERE
 
 

@@ -25,14 +25,14 @@ CODE = {
     "node": r"compiler/|core/|expr/|tools/|service/drawings|executor/machine",
     "task": r"executor/|llm/",
     "condition": r"compiler/",
-    "flow": r"tools/security|tools/auth/|compiler/source/|compiler/rules/security/secret_flow",
+    "flow": r"tools/security|tools/auth/|compiler/|core/findings",
 }
 TEXT = {
     # the lines of pages in which a banned word is right
     "node": r"YAML|schema nodes",
     "condition": r"switch|branch|loop|move|`guard` in a|condition first|(one|same) condition",
     "job": r"cron job|do a job",
-    "flow": r"secret-flow",
+    "flow": r"secret-flow|data flow|codeFlow",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dagflow.compiler import Compiled, compile_workflow
 from dagflow.core.findings import Finding, Severity
+from dagflow.core.plan import Plan
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
 from dagflow.tools.catalog import ToolSource, catalog
@@ -23,8 +24,29 @@ def tools() -> ToolCatalog:
 
 
 def compiled(text: str, name: str = "test.yaml") -> Compiled:
-    """Compile a source with those tools."""
-    return compile_workflow(Source(name, text), tools())
+    """Compile a source with those tools.
+
+    Where it has lines `# file: <name>`, what follows each is a file of its own; the last one is
+    the source, at the lines where it stands, and the others are what it may call.
+    """
+    *called, (_, own) = files(text)
+    children: dict[str, Plan] = {}
+    for path, part in called:
+        child = compile_workflow(Source(path, part), tools(), children=children)
+        assert child.plan is not None, child.report.findings
+        children[f"./{path}"] = child.plan
+    return compile_workflow(Source(name, own), tools(), children=children)
+
+
+def files(text: str) -> list[tuple[str, str]]:
+    """Return the files of a text by name, each with blank lines for what stands before it."""
+    found: list[tuple[str, str]] = [("", "")]
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        if line.startswith("# file: "):
+            found.append((line.removeprefix("# file: ").strip(), "\n" * (number + 1)))
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + line)
+    return found[1:] or found
 
 
 def told(text: str) -> list[Finding]:

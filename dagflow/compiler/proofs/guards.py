@@ -262,14 +262,15 @@ def _comparison(node: Node) -> tuple[Node, Comparison] | None:
 
 
 def _about(term: Node, test: Comparison) -> Claim:
-    return Claim(canonical(_without_places(to_json(term))), path_of(term), test)
+    return Claim(canonical(without_places(to_json(term))), path_of(term), test)
 
 
-def _without_places(value: JsonValue) -> JsonValue:
+def without_places(value: JsonValue) -> JsonValue:
+    """Return an AST as JSON without the places of its parts, so that equal ones are equal."""
     if isinstance(value, dict):
-        return {key: _without_places(item) for key, item in value.items() if key != "at"}
+        return {key: without_places(item) for key, item in value.items() if key != "at"}
     if isinstance(value, list):
-        return [_without_places(item) for item in value]
+        return [without_places(item) for item in value]
     return value
 
 

@@ -11,14 +11,17 @@ from dagflow.compiler.rules.graph.cycle import cycle
 from dagflow.compiler.rules.graph.handler_dead import handler_dead
 from dagflow.compiler.rules.graph.join_dead import join_dead
 from dagflow.compiler.rules.graph.join_short import join_short
+from dagflow.compiler.rules.graph.lock_order import lock_order
 from dagflow.compiler.rules.graph.no_terminal import no_terminal
 from dagflow.compiler.rules.graph.recursive_workflow import recursive_workflow
 from dagflow.compiler.rules.graph.step_unreachable import step_unreachable
+from dagflow.compiler.rules.graph.write_race import write_race
 from dagflow.compiler.rules.guards.branch_shadowed import branch_shadowed
 from dagflow.compiler.rules.guards.guard_always import guard_always
 from dagflow.compiler.rules.guards.guard_never import guard_never
 from dagflow.compiler.rules.guards.switch_gap import switch_gap
 from dagflow.compiler.rules.llm.model_schema import model_schema
+from dagflow.compiler.rules.llm.prompt_overflow import prompt_overflow
 from dagflow.compiler.rules.names.unknown_name import unknown_name
 from dagflow.compiler.rules.names.use_before_decided import use_before_decided
 from dagflow.compiler.rules.resources.budget_impossible import budget_impossible
@@ -33,6 +36,7 @@ from dagflow.compiler.rules.time.deadline_impossible import deadline_impossible
 from dagflow.compiler.rules.tools.retry_unsafe import retry_unsafe
 from dagflow.compiler.rules.tools.tool_ambiguous import tool_ambiguous
 from dagflow.compiler.rules.tools.tool_deprecated import tool_deprecated
+from dagflow.compiler.rules.tools.tool_drift import tool_drift
 from dagflow.compiler.rules.tools.tool_insecure import tool_insecure
 from dagflow.compiler.rules.tools.tool_unknown import tool_unknown
 from dagflow.compiler.rules.types.expression_cost import expression_cost
@@ -62,6 +66,8 @@ ALL: tuple[Rule, ...] = (
     no_terminal,  # DF305
     recursive_workflow,  # DF306
     handler_dead,  # DF307
+    write_race,  # DF308
+    lock_order,  # DF309
     guard_never,  # DF401
     guard_always,  # DF402
     switch_gap,  # DF403
@@ -73,11 +79,13 @@ ALL: tuple[Rule, ...] = (
     tool_deprecated,  # DF603
     tool_insecure,  # DF604
     retry_unsafe,  # DF605
+    tool_drift,  # DF606
     loop_unbounded,  # DF701
     exit_impossible,  # DF702
     budget_impossible,  # DF703
     cache_unsound,  # DF704
     model_schema,  # DF801
+    prompt_overflow,  # DF802
     secret_flow,  # DF901
     taint_sink,  # DF902
     approval_endless,  # DF903

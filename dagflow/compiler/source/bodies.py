@@ -169,8 +169,7 @@ def tool_ref(body: ToolRef, spot: Spot) -> None:
     """Ask for a document or a registered tool."""
     why = "`openapi` is a path from this file, `registry` a registered tool"
     given = {"openapi": _of(body.openapi), "registry": _of(body.registry)}
-    if exactly_one(given, spot, why):
-        _needs(body, "version", "registry", spot)
+    exactly_one(given, spot, why)
 
 
 def model_ref(body: ModelRef, spot: Spot) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from dagflow.core.plan import Expression, Joined, Keyed, Listed, Literal_, Plan, PlanStep, Value
+from dagflow.core.plan import Expression, Plan, PlanStep, Value, expressions_in
 from dagflow.core.steps import KINDS
 from dagflow.executor.machine.paths import name_of
 
@@ -171,23 +171,6 @@ def _connect(site: Site, by_path: Mapping[str, Site]) -> None:
 def _reads_in(value: Value) -> Iterator[tuple[str, ...]]:
     for expression in expressions_in(value):
         yield from expression.reads
-
-
-def expressions_in(value: Value) -> Iterator[Expression]:
-    """Yield the expressions of a template."""
-    match value:
-        case Literal_():
-            return
-        case Joined():
-            yield from (part for part in value.parts if isinstance(part, Expression))
-        case Listed():
-            for item in value.items:
-                yield from expressions_in(item)
-        case Keyed():
-            for _, entry in value.entries:
-                yield from expressions_in(entry)
-        case _:
-            yield value.expression
 
 
 _indices: dict[int, PlanIndex] = {}
