@@ -220,6 +220,15 @@ def to_json(node: Node) -> JsonObject:
     return written
 
 
+def without_places(value: JsonValue) -> JsonValue:
+    """Return an AST as JSON without the places of its parts, so that equal ones are equal."""
+    if isinstance(value, dict):
+        return {key: without_places(item) for key, item in value.items() if key != "at"}
+    if isinstance(value, list):
+        return [without_places(item) for item in value]
+    return value
+
+
 def _compound(node: Select | Call | ListOf | MapOf | Loop | Let) -> JsonObject:
     match node:
         case Select():

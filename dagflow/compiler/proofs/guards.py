@@ -20,7 +20,7 @@ from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exa
 from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
 from dagflow.core.records import dataclass
 from dagflow.core.values import INT64_MIN, JsonValue, Schema, canonical
-from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json
+from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json, without_places
 
 MOST_WAYS: Final = 256
 """How many ways of making a formula true are looked at before giving up."""
@@ -263,15 +263,6 @@ def _comparison(node: Node) -> tuple[Node, Comparison] | None:
 
 def _about(term: Node, test: Comparison) -> Claim:
     return Claim(canonical(without_places(to_json(term))), path_of(term), test)
-
-
-def without_places(value: JsonValue) -> JsonValue:
-    """Return an AST as JSON without the places of its parts, so that equal ones are equal."""
-    if isinstance(value, dict):
-        return {key: without_places(item) for key, item in value.items() if key != "at"}
-    if isinstance(value, list):
-        return [without_places(item) for item in value]
-    return value
 
 
 def conjuncts(node: Node) -> Iterator[Node]:

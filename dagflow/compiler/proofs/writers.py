@@ -16,6 +16,7 @@ from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.tool import Operation
 from dagflow.core.values import JsonValue, canonical
+from dagflow.expr.ast import without_places
 
 WRITING: Final = frozenset({"PUT", "PATCH", "DELETE"})
 """The methods that change what their address names, so that of two the last one wins."""
@@ -86,7 +87,7 @@ def _shape(value: Value) -> JsonValue:
 
 
 def _ast(expression: Expression) -> JsonValue:
-    return guards.without_places(expression.ast)
+    return without_places(expression.ast)
 
 
 def may_run_together(
