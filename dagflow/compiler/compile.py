@@ -15,6 +15,7 @@ from dagflow.compiler.planning import bounds, layout, machine
 from dagflow.compiler.planning import prune as pruner
 from dagflow.compiler.planning.lower import lower
 from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.claims import claims_of
 from dagflow.compiler.rule import Checks, Rule, Stage
 from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.parse import Parsed, parse
@@ -135,8 +136,10 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     _run(state, "resolved", checks)
     _run(state, "typed", checks)
     graphs = state.timed("graph", lambda: graph.build(model))
-    reached = state.timed("graph", lambda: reach.analyse(model, graphs))
-    checks = replace(checks, graphs=graphs, reach=reached, broken=frozenset(state.broken))
+    claims = claims_of(model, graphs)
+    reached = state.timed("proofs", lambda: reach.analyse(model, graphs, claims))
+    broken = frozenset(state.broken)
+    checks = replace(checks, graphs=graphs, reach=reached, claims=claims, broken=broken)
     _run(state, "graph", checks)
     if state.failed:
         return _Whole(before=graphs.size, after=graphs.size)

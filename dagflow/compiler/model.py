@@ -109,13 +109,15 @@ class Block:
     """One scope of steps, in the order of the file.
 
     The top is "", `finally` is "finally", and the inner steps of a composite have its path.
-    `parent` is the path of the block around it, None for the top and `finally`.
+    `parent` is the path of the block around it, None for the top and `finally`. `variables` are the
+    types of what its steps see beside `steps` and `secrets` (`inputs`, `run`, an item, a turn).
     """
 
     path: str
     kind: BlockKind
     steps: tuple[StepFacts, ...]
     parent: str | None = None
+    variables: Mapping[str, Schema] = field(default_factory=dict)
 
     def get(self, name: str) -> StepFacts | None:
         """Return the step of that name, or None."""

@@ -19,6 +19,7 @@ from dagflow.compiler.model import Model
 from dagflow.compiler.planning.prune import prune
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.absence import absences
+from dagflow.compiler.proofs.claims import claims_of
 from dagflow.expr import ast
 from tests.unit.compiler_graph.models import Made, false, made, model, true
 
@@ -151,7 +152,7 @@ def joins(block: BlockGraph, step: str, ended: dict[str, Ended]) -> bool:
 def test_what_is_said_to_be_impossible_never_happens(drawn: tuple[Model, Script]) -> None:
     whole, script = drawn
     graphs = graph.build(whole)
-    found = reach.analyse(whole, graphs)
+    found = reach.analyse(whole, graphs, claims_of(whole, graphs))
 
     ended = ran(graphs, script)
 
@@ -168,7 +169,7 @@ def test_pruning_changes_no_step_that_is_left(drawn: tuple[Model, Script]) -> No
     whole, script = drawn
     graphs = graph.build(whole)
 
-    pruned = prune(whole, graphs, reach.analyse(whole, graphs))
+    pruned = prune(whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs)))
 
     before, after = ran(graphs, script), ran(pruned.graphs, script)
     assert after == {step: before[step] for step in after}
@@ -185,7 +186,7 @@ def test_every_removal_is_counted_and_told_once(drawn: tuple[Model, Script]) -> 
     whole, _ = drawn
     graphs = graph.build(whole)
 
-    pruned = prune(whole, graphs, reach.analyse(whole, graphs))
+    pruned = prune(whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs)))
 
     kinds = [removal.kind for removal in pruned.removals]
     assert kinds.count("step") == pruned.before.nodes - pruned.after.nodes
@@ -198,7 +199,7 @@ def test_every_removal_is_counted_and_told_once(drawn: tuple[Model, Script]) -> 
 def test_reader_that_misses_its_producer_was_told(drawn: tuple[Model, Script]) -> None:
     whole, script = drawn
     graphs = graph.build(whole)
-    found = reach.analyse(whole, graphs)
+    found = reach.analyse(whole, graphs, claims_of(whole, graphs))
     told = absences(whole, graphs, found)
 
     ended = ran(graphs, script)

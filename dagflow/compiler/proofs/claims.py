@@ -1,38 +1,133 @@
-"""What is certain about one expression of one step, given the types of what it reads."""
+"""What is certain about the expressions of a workflow's steps, and the values that show it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from dagflow.compiler.graph.build import Graphs
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs import guards
-from dagflow.compiler.proofs.numbers import Lookup
-from dagflow.compiler.proofs.schemas import schema_at
+from dagflow.compiler.proofs.above import Above, relevant
+from dagflow.compiler.proofs.prover import Asked, Prover, Verdict
+from dagflow.core.findings import Related
+from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
-from dagflow.core.values import JsonValue, Schema
-from dagflow.expr.ast import Node
+from dagflow.core.values import JsonObject, JsonValue, canonical
+from dagflow.expr.ast import Node, Path
+from dagflow.expr.reads import paths_of
+
+MOST_SHOWN: Final = 4
+"""More values than this are left to the witness."""
 
 
-def lookup(model: Model, facts: StepFacts) -> Lookup:
-    """Return how the expressions of a step find the schema of what a path reads."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """Answers about one workflow, under the conditions above each step."""
 
-    def schema(path: tuple[str, ...]) -> Schema:
-        found = schema_at(path, model, facts)
-        return True if found is None else found
+    prover: Prover
+    above: Above
 
-    return schema
+    def is_never(self, facts: StepFacts, name: str) -> bool:
+        """Tell whether an expression ("when", "branches.0") is surely not true where it is."""
+        node = guards.ast_of(facts, name)
+        return node is not None and self._never(facts, ((node, True),), name)
+
+    def is_always(self, facts: StepFacts, name: str) -> bool:
+        """Tell whether an expression is surely not false where it is asked."""
+        node = guards.ast_of(facts, name)
+        return node is not None and self._never(facts, ((node, False),), name)
+
+    def is_never_by_itself(self, facts: StepFacts, name: str) -> bool:
+        """Tell whether an expression is surely not true, whatever stands above its step."""
+        node = guards.ast_of(facts, name)
+        return node is not None and self.prover.is_never(facts, ((node, True),))
+
+    def is_always_by_itself(self, facts: StepFacts, name: str) -> bool:
+        """Tell whether an expression is surely not false, whatever stands above its step."""
+        node = guards.ast_of(facts, name)
+        return node is not None and self.prover.is_never(facts, ((node, False),))
+
+    def excludes(self, facts: StepFacts, earlier: Sequence[Node], node: Node | None) -> bool:
+        """Tell whether a switch's condition (None: `else`) surely isn't true after the others."""
+        asked = [*((other, False) for other in earlier), *(((node, True),) if node else ())]
+        return self._never(facts, asked, "branches")
+
+    def taken(self, facts: StepFacts, asked: Sequence[Asked]) -> Verdict:
+        """Tell whether conditions of a switch can come out so where it runs."""
+        return self.prover.ask(facts, self._with_above(facts, asked, "branches"))
+
+    def ends_never(self, loop: StepFacts) -> bool:
+        """Tell whether the `until` of a loop is surely never true."""
+        node = guards.ast_of(loop, "until")
+        if node is None:
+            return False
+        if self.prover.is_never(loop, ((node, True),), inner=True):
+            return True
+        inside = [asked for step in self.above.last(loop.path) for asked in step]
+        conditions = relevant(inside, [node])
+        return bool(conditions) and self.prover.is_never(
+            loop, ((node, True), *conditions), inner=True
+        )
+
+    def fails(self, facts: StepFacts, node: Node) -> Verdict:
+        """Tell whether an expression of a step can be an error where the step runs."""
+        conditions = relevant(self.above.running(facts.path), [node])
+        return self.prover.fails(facts, node, conditions)
+
+    def contradict(self, facts: StepFacts) -> tuple[str, ...] | None:
+        """Return the steps above a step whose conditions can surely not hold all at once.
+
+        It is one step where that one's own can't hold, and None where nothing is sure.
+        """
+        if not self._never_all(facts, self.above.ready(facts.path)):
+            return None
+        sources = tuple(self.above.by_source(facts.path))
+        alone = (source for source, asked in sources if self._never_all(facts, asked))
+        one = next(alone, None)
+        return (one,) if one is not None else tuple(dict.fromkeys(name for name, _ in sources))
+
+    def _never_all(self, facts: StepFacts, conditions: tuple[Asked, ...]) -> bool:
+        guarded = sum(self.above.origin(node) is not None for node, _ in conditions)
+        return guarded > 0 and self.prover.is_never(facts, conditions)
+
+    def reasons(self, facts: StepFacts, name: str, *, wanted: bool) -> tuple[Related, ...]:
+        """Return the conditions above a step without which its expression could come out so."""
+        node = guards.ast_of(facts, name)
+        if node is None:
+            return ()
+        kept = list(self._with_above(facts, ((node, wanted),), name))
+        for one in kept[1:]:
+            without = [other for other in kept if other is not one]
+            if self.prover.is_never(facts, without):
+                kept = without
+        origins = (self.above.origin(condition) for condition, _ in kept[1:])
+        found = [Related(origin.text, origin.span) for origin in origins if origin is not None]
+        return tuple(sorted(found, key=lambda related: related.span))
+
+    def exclusive(self, one: StepFacts, two: StepFacts) -> bool:
+        """Tell whether two steps of a block can surely not both run."""
+        first, second = self.above.running(one.path), self.above.running(two.path)
+        if not first or not second:
+            return False
+        near = relevant(second, [node for node, _ in first])
+        return bool(near) and self.prover.is_never(one, tuple(dict.fromkeys((*first, *near))))
+
+    def _never(self, facts: StepFacts, asked: Sequence[Asked], name: str) -> bool:
+        if self.prover.is_never(facts, asked):
+            return True
+        whole = self._with_above(facts, asked, name)
+        return len(whole) > len(asked) and self.prover.is_never(facts, whole)
+
+    def _with_above(self, facts: StepFacts, asked: Sequence[Asked], name: str) -> tuple[Asked, ...]:
+        above = self.above.ready if name == "when" else self.above.running
+        conditions = above(facts.path)
+        return (*asked, *relevant(conditions, [node for node, _ in asked]))
 
 
-def is_never(model: Model, facts: StepFacts, name: str) -> bool:
-    """Tell whether an expression of a step ("when", "until", "branches.0") is surely not true."""
-    node = guards.ast_of(facts, name)
-    return node is not None and guards.never([(node, True)], lookup(model, facts))
-
-
-def is_always(model: Model, facts: StepFacts, name: str) -> bool:
-    """Tell whether an expression of a step is surely not false."""
-    node = guards.ast_of(facts, name)
-    return node is not None and guards.always(node, lookup(model, facts))
+def claims_of(model: Model, graphs: Graphs) -> Claims:
+    """Return the claims of one workflow."""
+    return Claims(prover=Prover(model), above=Above(graphs))
 
 
 def conditions(facts: StepFacts) -> tuple[Node | None, ...] | None:
@@ -51,15 +146,20 @@ def conditions(facts: StepFacts) -> tuple[Node | None, ...] | None:
     return tuple(found) if known else None
 
 
-def excludes(model: Model, facts: StepFacts, earlier: Sequence[Node], node: Node | None) -> bool:
-    """Tell whether a condition (None: `else`) surely isn't true once the earlier ones are false."""
-    asked = [(other, False) for other in earlier]
-    wanted = asked if node is None else [*asked, (node, True)]
-    return guards.never(wanted, lookup(model, facts))
+def shown(values: JsonObject, nodes: Sequence[Node]) -> str:
+    """Return the values of what the expressions read, in words: "`inputs.size` is 3 and …"."""
+    paths = dict.fromkeys(path for node in nodes for path in paths_of(node))
+    parts = []
+    for path in paths:
+        found = _at(values, path)
+        if found is not None:
+            parts.append(f"`{'.'.join(path)}` is {canonical(found[0]).decode()}")
+    return " and ".join(parts) if len(parts) <= MOST_SHOWN else ""
 
 
-def falls_through(
-    model: Model, facts: StepFacts, nodes: Sequence[Node]
-) -> dict[str, JsonValue] | None:
-    """Return values of what is read for which none of the conditions is true, if simple."""
-    return guards.witness([(node, False) for node in nodes], lookup(model, facts))
+def _at(values: JsonValue, path: Path) -> tuple[JsonValue] | None:
+    for name in path:
+        if not isinstance(values, dict) or name not in values:
+            return None
+        values = values[name]
+    return (values,)

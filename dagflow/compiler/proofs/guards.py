@@ -19,7 +19,7 @@ from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
 from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
 from dagflow.core.records import dataclass
-from dagflow.core.values import INT64_MIN, JsonValue, Schema, canonical
+from dagflow.core.values import INT64_MIN, JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json, without_places
 
 MOST_WAYS: Final = 256
@@ -138,17 +138,32 @@ def always(node: Node, lookup: Lookup) -> bool:
     return never([(node, False)], lookup)
 
 
-def witness(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> dict[str, JsonValue] | None:
-    """Return values of what is read that give the formulas these truth values, if simple."""
+def witness(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> JsonObject | None:
+    """Return values of what is read, by variable, that give these truth values, if simple."""
     for way in _ways(nodes, lookup) or ():
         found = _values(way, lookup)
         if found is not None and all(
             value.known and path is not None for path, value in found.values()
         ):
-            return {
-                ".".join(path): value.example for path, value in found.values() if path is not None
-            }
+            read = {path: value.example for path, value in found.values() if path is not None}
+            return _nested(read)
     return None
+
+
+def _nested(read: Mapping[tuple[str, ...], JsonValue]) -> JsonObject | None:
+    """Return objects that hold the values at their paths, None where one is inside another."""
+    found: JsonObject = {}
+    for path, value in read.items():
+        inner = found
+        for name in path[:-1]:
+            below = inner.setdefault(name, {})
+            if not isinstance(below, dict):
+                return None
+            inner = below
+        if path[-1] in inner:
+            return None
+        inner[path[-1]] = value
+    return found
 
 
 def _values(way: Way, lookup: Lookup) -> dict[bytes, tuple[tuple[str, ...] | None, Values]] | None:

@@ -14,6 +14,7 @@ from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import WAYS, Edge, wait_text
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs.branches import live_branches
+from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.guards import constant, tested
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, Outcomes, at_least, layout
 from dagflow.core.plan import Join
@@ -90,9 +91,9 @@ class Reach:
         return (edge.source, edge.target) in self.blocks[self.block_of[edge.target]].dead
 
 
-def analyse(model: Model, graphs: Graphs) -> Reach:
+def analyse(model: Model, graphs: Graphs, claims: Claims) -> Reach:
     """Return what can happen in every block; linear in steps and edges but for the bits."""
-    blocks = {path: _block(graphs.blocks[path], graphs.facts) for path in model.blocks}
+    blocks = {path: _block(graphs.blocks[path], graphs.facts, claims) for path in model.blocks}
     return Reach(
         blocks=blocks, block_of={path: facts.block for path, facts in graphs.facts.items()}
     )
@@ -105,12 +106,27 @@ def needed(join: Join, edges: int) -> int:
     return {"all": edges, "any": 1, "at_least": join.n}[join.mode]
 
 
-def _block(graph: BlockGraph, facts: Mapping[str, StepFacts]) -> BlockReach:
+def _block(graph: BlockGraph, facts: Mapping[str, StepFacts], claims: Claims) -> BlockReach:
     reach = BlockReach(outcomes=layout(graph.order, facts))
     impossible = NOTHING
     for step in graph.order:
         impossible |= _step(graph, facts[step], reach, impossible)
+        by = None if step in reach.causes else claims.contradict(facts[step])
+        if by is not None:
+            impossible |= _contradicted(step, by, reach)
     return reach
+
+
+def _contradicted(step: str, by: tuple[str, ...], reach: BlockReach) -> Facts:
+    """Note that a step can't become ready: the conditions above it are never true together."""
+    if len(by) == 1:
+        text = f"it waits for {by[0]!r} in a way that never comes to be"
+        reach.causes[step] = Cause(kind="upstream", by=by, text=text)
+    else:
+        text = "the guards of what it waits for are never true together"
+        reach.causes[step] = Cause(kind="conflict", by=by, text=text)
+    reach.possible[step] = reach.outcomes.of[step].skipped
+    return reach.outcomes.only(step, reach.possible[step])
 
 
 def _step(graph: BlockGraph, facts: StepFacts, reach: BlockReach, impossible: Facts) -> Facts:

@@ -8,8 +8,7 @@ from typing import Final
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.model import Model, StepFacts, Typed
-from dagflow.compiler.proofs import guards
-from dagflow.compiler.proofs.claims import lookup
+from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.core.plan import Evaluated, Expression, Joined, Listed, Literal_, Value, expressions_in
 from dagflow.core.records import dataclass
@@ -32,14 +31,14 @@ class Race:
     loop: StepFacts | None = None
 
 
-def races(model: Model, graphs: Graphs, reach: Reach) -> Iterator[Race]:
+def races(model: Model, graphs: Graphs, reach: Reach, claims: Claims) -> Iterator[Race]:
     """Yield the pairs of steps of one block, and the steps of a loop, that may race."""
     for path in model.blocks:
         graph = graphs.blocks[path]
         writers = _writers(graph, graphs)
         for group in writers.values():
             for one, two in combinations(group, 2):
-                if may_run_together(model, graph, reach, one, two):
+                if may_run_together(claims, graph, reach, one, two):
                     assert two.operation is not None
                     yield Race(one, two, two.operation)
         yield from _between_items(model, graphs, graph)
@@ -91,7 +90,7 @@ def _ast(expression: Expression) -> JsonValue:
 
 
 def may_run_together(
-    model: Model, graph: BlockGraph, reach: Reach, one: StepFacts, two: StepFacts
+    claims: Claims, graph: BlockGraph, reach: Reach, one: StepFacts, two: StepFacts
 ) -> bool:
     """Tell whether two steps of a block may run in one run, and neither waits for the other."""
     block = reach.blocks[graph.path]
@@ -99,17 +98,9 @@ def may_run_together(
         return False
     if block.outcomes.contradict(block.passed[one.path] | block.passed[two.path]):
         return False
-    if _excluded(model, one, two):
+    if claims.exclusive(one, two):
         return False
     return one.path not in ancestors(graph, two.path) and two.path not in ancestors(graph, one.path)
-
-
-def _excluded(model: Model, one: StepFacts, two: StepFacts) -> bool:
-    """Tell whether the two guards can never both be true."""
-    first, second = guards.ast_of(one, "when"), guards.ast_of(two, "when")
-    if first is None or second is None:
-        return False
-    return guards.never([(first, True), (second, True)], lookup(model, one))
 
 
 def ancestors(graph: BlockGraph, step: str) -> frozenset[str]:

@@ -20,6 +20,7 @@ from dagflow.compiler.rules.guards.branch_shadowed import branch_shadowed
 from dagflow.compiler.rules.guards.guard_always import guard_always
 from dagflow.compiler.rules.guards.guard_never import guard_never
 from dagflow.compiler.rules.guards.switch_gap import switch_gap
+from dagflow.compiler.rules.guards.switch_overlap import switch_overlap
 from dagflow.compiler.rules.llm.model_schema import model_schema
 from dagflow.compiler.rules.llm.prompt_overflow import prompt_overflow
 from dagflow.compiler.rules.names.unknown_name import unknown_name
@@ -71,6 +72,7 @@ ALL: tuple[Rule, ...] = (
     guard_never,  # DF401
     guard_always,  # DF402
     switch_gap,  # DF403
+    switch_overlap,  # DF404
     branch_shadowed,  # DF405
     deadline_impossible,  # DF501
     deadline_at_risk,  # DF502

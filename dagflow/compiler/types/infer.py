@@ -126,6 +126,7 @@ def _blocks(typist: Typist) -> Mapping[str, Block]:
             kind=ground.kind,
             steps=tuple(_whole(typist, site) for site in ground.sites.values()),
             parent=ground.parent,
+            variables=_extras(typist, path),
         )
         for path, ground in typist.grounds.items()
         if path != "finally" or ground.sites

@@ -7,6 +7,7 @@ import pytest
 from dagflow.compiler.graph import build as graph
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.absence import Absent, absences
+from dagflow.compiler.proofs.claims import claims_of
 from tests.unit.compiler_graph.models import Made, false, made, model, succeeded, true
 
 SWITCH = made("route", branches=[("x", ["left"]), (None, ["right"])])
@@ -17,7 +18,7 @@ LEFT, RIGHT = made("left"), made("right")
 def absent(*steps: Made, **more) -> list[Absent]:
     whole = model(*steps, **more)
     graphs = graph.build(whole)
-    return list(absences(whole, graphs, reach.analyse(whole, graphs)))
+    return list(absences(whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs))))
 
 
 def pairs(*steps: Made, **more) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from dagflow.compiler.graph.edges import Edge
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning import prune
 from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.claims import claims_of
 from dagflow.core.findings import GraphSize
 from tests.unit.compiler_graph.models import made, model
 
@@ -158,6 +159,6 @@ def seconds_of(long: Model) -> float:
     """Return the processor time of the graph passes, which others on the machine don't change."""
     start = time.process_time()
     graphs = graph.build(long)
-    pruned = prune.prune(long, graphs, reach.analyse(long, graphs))
+    pruned = prune.prune(long, graphs, reach.analyse(long, graphs, claims_of(long, graphs)))
     assert pruned.after == GraphSize(10_000, 9_999)
     return time.process_time() - start

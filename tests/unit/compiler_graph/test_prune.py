@@ -10,6 +10,7 @@ from dagflow.compiler import compile_workflow
 from dagflow.compiler.graph import build as graph
 from dagflow.compiler.planning.prune import Pruned, prune
 from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.claims import claims_of
 from dagflow.core.findings import GraphSize, Severity
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
@@ -24,7 +25,7 @@ ONE = ast.Const("int", 1)
 def pruned(*steps: Made, **more) -> Pruned:
     whole = model(*steps, **more)
     graphs = graph.build(whole)
-    return prune(whole, graphs, reach.analyse(whole, graphs))
+    return prune(whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs)))
 
 
 def steps_of(*steps: Made, **more) -> tuple[str, ...]:
@@ -54,7 +55,9 @@ def test_unpruned_plan_has_everything() -> None:
     whole = model(made("a"), made("b", after=[("a", "skipped")]))
     graphs = graph.build(whole)
 
-    kept = prune(whole, graphs, reach.analyse(whole, graphs), enabled=False)
+    kept = prune(
+        whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs)), enabled=False
+    )
 
     assert kept.graphs.blocks[""].steps == ("a", "b")
     assert kept.removals == ()

@@ -6,13 +6,15 @@ import pytest
 
 from dagflow.compiler.graph import build as graph
 from dagflow.compiler.proofs import reach
+from dagflow.compiler.proofs.claims import claims_of
 from dagflow.compiler.proofs.reach import Cause
 from tests.unit.compiler_graph.models import Made, false, made, model, true
 
 
 def reached(*steps: Made, **more) -> reach.Reach:
     whole = model(*steps, **more)
-    return reach.analyse(whole, graph.build(whole))
+    graphs = graph.build(whole)
+    return reach.analyse(whole, graphs, claims_of(whole, graphs))
 
 
 def cause(step: str, *steps: Made) -> Cause:

@@ -85,7 +85,7 @@ def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solve
     solver = z3.Solver(ctx=logic.context)
     solver.set("rlimit", effort)
     solver.add(*variables.facts, *asked)
-    found = solver.check()
+    found = _checked(solver, z3)
     if found != z3.sat:
         verdict: Literal["never", "unknown"] = "never" if found == z3.unsat else "unknown"
         return Solved(verdict, effort=_effort(solver))
@@ -98,7 +98,16 @@ def _plainest(solver: Any, variables: Variables) -> Any:
     model = solver.model()
     solver.push()
     solver.add(*variables.plain)
-    return solver.model() if solver.check() == variables.logic.z3.sat else model
+    z3 = variables.logic.z3
+    return solver.model() if _checked(solver, z3) == z3.sat else model
+
+
+def _checked(solver: Any, z3: Any) -> Any:
+    """Return Z3's verdict; what it gives up on (it says so by raising) is unknown."""
+    try:
+        return solver.check()
+    except z3.Z3Exception:
+        return z3.unknown
 
 
 def _formula(encoder: Encoder, claim: Claim) -> Formula:

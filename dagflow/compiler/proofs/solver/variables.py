@@ -233,9 +233,32 @@ class Variables:
         if found.type is None:
             return self.logic.false(), Known(DYN, Sym(()))
         inner = self.unknown(found.type, f"{name}.{key}")
+        if key in _ONLY and name.startswith("steps.") and name.count(".") == 1:
+            return self._with_status(name, _ONLY[key]), inner
         present = self.logic.true() if found.required else self.flag(f"{name}.{key}?")
         return present, inner
 
+    def _with_status(self, step: str, statuses: tuple[str, ...]) -> Formula:
+        """Return when a step has one of the statuses, for what it has only then."""
+        steps = self.roots["steps"].sym.ways[0][1]
+        assert isinstance(steps, Fields)
+        _, view = steps.get(step.partition(".")[2])
+        shape = view.ways[0][1]
+        assert isinstance(shape, Fields)
+        status = shape.get("status")[1]
+        return self.logic.any(*(
+            self.logic.all(when, text.term == self.logic.text(wanted))
+            for when, text in status.ways
+            if isinstance(text, Text)
+            for wanted in statuses
+        ))  # fmt: skip
+
+
+_ONLY: Final[Mapping[str, tuple[str, ...]]] = {
+    "output": ("succeeded",),
+    "reason": ("skipped",),
+}
+"""What the view of a step has only with some statuses."""
 
 _BOUNDS: Final[Mapping[str, Callable[[Term, Term], Formula]]] = {
     "minimum": lambda term, bound: term >= bound,

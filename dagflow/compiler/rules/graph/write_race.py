@@ -90,9 +90,10 @@ def write_race(checks: Checks) -> Iterator[Violation]:
                   tool: helpdesk.changeTicket
                   with: {path: {id: "${{ inputs.ticket }}"}, body: {text: "${{ item }}"}}
     """
-    if checks.model is None or checks.graphs is None or checks.reach is None:
+    model, graphs, reach, claims = checks.model, checks.graphs, checks.reach, checks.claims
+    if model is None or graphs is None or reach is None or claims is None:
         return
-    for race in races(checks.model, checks.graphs, checks.reach):
+    for race in races(model, graphs, reach, claims):
         yield _between_items(race) if race.loop is not None else _between_steps(race)
 
 

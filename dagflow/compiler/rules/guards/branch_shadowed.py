@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dagflow.compiler.model import Model, StepFacts
+from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.branches import recovered
-from dagflow.compiler.proofs.claims import conditions, excludes
+from dagflow.compiler.proofs.claims import Claims, conditions
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
@@ -56,24 +56,24 @@ def branch_shadowed(checks: Checks) -> Iterator[Violation]:
           warn: ${{ steps.?warn.output.orValue("") }}
           shout: ${{ steps.?shout.output.orValue("") }}
     """
-    if checks.model is None:
+    if checks.model is None or checks.claims is None:
         return
     for facts in checks.model.steps():
         found = conditions(facts)
         if found is not None and isinstance(facts.step.body, Switch):
-            yield from _shadowed(checks.model, facts, found, facts.step.body.branches)
+            yield from _shadowed(checks.claims, facts, found, facts.step.body.branches)
 
 
 def _shadowed(
-    model: Model, facts: StepFacts, nodes: Sequence[Node | None], branches: Sequence[Branch]
+    claims: Claims, facts: StepFacts, nodes: Sequence[Node | None], branches: Sequence[Branch]
 ) -> Iterator[Violation]:
     earlier: list[Node] = []
     also = recovered(facts)
     for index, node in enumerate(nodes):
-        covered = excludes(model, facts, earlier, None)
-        hidden = index not in also and (covered or excludes(model, facts, earlier, node))
-        if hidden and not (node is not None and excludes(model, facts, (), node)):
-            by = next((n for n in range(index) if excludes(model, facts, [earlier[n]], node)), None)
+        covered = claims.excludes(facts, earlier, None)
+        hidden = index not in also and (covered or claims.excludes(facts, earlier, node))
+        if hidden and not (node is not None and claims.excludes(facts, (), node)):
+            by = next((n for n in range(index) if claims.excludes(facts, [earlier[n]], node)), None)
             yield _violation(facts, branches, index, by)
         if node is None or (covered and hidden):
             return  # all after it is shadowed in the same way

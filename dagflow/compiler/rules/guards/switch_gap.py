@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dagflow.compiler.proofs.claims import conditions, excludes, falls_through
+from dagflow.compiler.proofs.claims import conditions, shown
+from dagflow.compiler.proofs.prover import Verdict
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
-from dagflow.core.values import JsonObject, canonical
+from dagflow.expr.ast import Node
 
 
 @rule("DF403", "switch-gap", Severity.WARNING, "graph")
@@ -51,34 +52,27 @@ def switch_gap(checks: Checks) -> Iterator[Violation]:
           bike: ${{ steps.?bike.output.orValue("") }}
           truck: ${{ steps.?truck.output.orValue("") }}
     """
-    if checks.model is None:
+    if checks.model is None or checks.claims is None:
         return
     for facts in checks.model.steps():
         found = conditions(facts)
         nodes = [node for node in found or () if node is not None]
         if found is None or len(nodes) < len(found):
             continue
-        if excludes(checks.model, facts, nodes, None):
+        if checks.claims.excludes(facts, nodes, None):
             continue
-        gap = falls_through(checks.model, facts, nodes)
+        gap = checks.claims.taken(facts, [(node, False) for node in nodes])
         yield Violation(
             span=facts.step.kind.span,
-            message=f"no branch of {facts.name!r} is taken {_when(gap)}",
+            message=f"no branch of {facts.name!r} is taken {_when(gap, nodes)}",
             step=facts.path,
-            witness=_witness(gap),
+            witness=checks.claims.prover.witness(facts, gap),
             help="add a last `{else: …}`; `{else: end}` says that nothing is to be done",
         )
 
 
-def _when(gap: JsonObject | None) -> str:
-    if not gap:
+def _when(gap: Verdict, nodes: Sequence[Node]) -> str:
+    found = shown(gap.values, nodes) if gap.values else ""
+    if not found:
         return "when none of its conditions is true, and it has no `else`"
-    parts = (f"`{path}` is {canonical(value).decode()}" for path, value in gap.items())
-    return f"when {' and '.join(parts)}"
-
-
-def _witness(gap: JsonObject | None) -> JsonObject | None:
-    """Return the gap as the run's inputs, where it is about nothing else."""
-    if not gap or not all(path.startswith("inputs.") and path.count(".") == 1 for path in gap):
-        return dict(gap) if gap else None
-    return {"inputs": {path.removeprefix("inputs."): value for path, value in gap.items()}}
+    return f"when {found}"

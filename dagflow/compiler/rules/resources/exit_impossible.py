@@ -10,7 +10,7 @@ from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 
-@rule("DF702", "exit-impossible", Severity.ERROR, "typed")
+@rule("DF702", "exit-impossible", Severity.ERROR, "graph")
 def exit_impossible(checks: Checks) -> Iterator[Violation]:
     """The condition of a loop is never true, so the loop can only fail.
 
@@ -42,12 +42,16 @@ def exit_impossible(checks: Checks) -> Iterator[Violation]:
               max: 10
               on_max: succeed
     """
-    for facts in checks.model.steps() if checks.model is not None else ():
+    if checks.model is None or checks.claims is None:
+        return
+    for facts in checks.model.steps():
         if facts.kind != "repeat" or "until" not in facts.expressions:
             continue
         body = facts.step.body
         succeeds = body.on_max is not None and body.on_max.value == "succeed"
-        if constant(facts, "until") is False and not succeeds:
+        if succeeds:
+            continue
+        if constant(facts, "until") is False or checks.claims.ends_never(facts):
             turns = body.max.value
             yield Violation(
                 span=body.until.span,

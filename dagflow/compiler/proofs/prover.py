@@ -1,0 +1,167 @@
+"""Asks whether expressions can come out so: cheaply where that decides, else of Z3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from dagflow.compiler.graph.edges import sibling
+from dagflow.compiler.model import TOPS, Model, StepFacts
+from dagflow.compiler.outputs import closed
+from dagflow.compiler.proofs import guards
+from dagflow.compiler.proofs.numbers import Lookup
+from dagflow.compiler.proofs.schemas import schema_at
+from dagflow.core.records import dataclass
+from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
+from dagflow.expr.ast import Node, Path, to_json, without_places
+from dagflow.expr.reads import paths_of
+from dagflow.expr.scope import step_view
+from dagflow.expr.types import Type, of_schema
+
+if TYPE_CHECKING:
+    from dagflow.compiler.proofs.solver.query import Answer
+
+Asked: TypeAlias = tuple[Node, bool]
+"""An expression, and whether it is to be true or false."""
+
+TOTAL: Final = 20_000_000
+"""How much the questions of one compilation may cost together, in Z3's units; beyond that all
+others are undecided."""
+
+INNER: Final = frozenset({"until", "collect"})
+"""The expressions of a composite that see its inner steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a question.
+
+    "never": no values make it so. "sometimes": `values` do, by root variable, as the CEL engine
+    has confirmed. "unknown": undecided.
+    """
+
+    kind: str
+    values: JsonObject | None = None
+
+
+NEVER: Final = Verdict("never")
+UNKNOWN: Final = Verdict("unknown")
+
+
+class Prover:
+    """Answers for one workflow. It remembers answers, and how much effort is left."""
+
+    def __init__(self, model: Model, *, total: int = TOTAL) -> None:
+        self._model = model
+        self._left = total
+        self._known: dict[bytes, Verdict] = {}
+
+    def lookup(self, facts: StepFacts) -> Lookup:
+        """Return how the expressions of a step find the schema of what a path reads."""
+
+        def schema(path: tuple[str, ...]) -> Schema:
+            found = schema_at(path, self._model, facts)
+            return True if found is None else found
+
+        return schema
+
+    def ask(self, facts: StepFacts, asked: Sequence[Asked], *, inner: bool = False) -> Verdict:
+        """Tell whether the expressions can come out so, all at once.
+
+        They are read as `facts` sees its variables; with `inner` as its own inner steps do.
+        """
+        lookup = self.lookup(facts)
+        if not inner:
+            if guards.never(asked, lookup):
+                return NEVER
+            simple = guards.witness(asked, lookup)
+            if simple is not None:
+                return Verdict("sometimes", simple)
+        return self._solved(facts.path if inner else facts.block, asked)
+
+    def is_never(self, facts: StepFacts, asked: Sequence[Asked], *, inner: bool = False) -> bool:
+        """Tell whether the expressions can surely not come out so, all at once."""
+        return self.ask(facts, asked, inner=inner).kind == "never"
+
+    def fails(self, facts: StepFacts, node: Node, above: Sequence[Asked]) -> Verdict:
+        """Tell whether an expression can be an error where the others come out so."""
+        return self._solved(facts.block, above, failing=node)
+
+    def witness(self, facts: StepFacts | None, verdict: Verdict) -> JsonValue:
+        """Return the values of a verdict with all that such values must hold besides."""
+        from dagflow.compiler.proofs.solver.reading import UnreadableError, whole
+
+        if not verdict.values:
+            return None
+        variables = self._model.blocks[facts.block if facts else ""].variables
+        found = dict(verdict.values)
+        inputs = found.get("inputs")
+        try:
+            if isinstance(inputs, dict):
+                found["inputs"] = whole(of_schema(variables["inputs"]), inputs)
+        except UnreadableError:
+            pass  # what is read is there; the rest is the reader's to choose
+        return found
+
+    def _solved(self, block: str, asked: Sequence[Asked], failing: Node | None = None) -> Verdict:
+        nodes = [node for node, _ in asked] + ([failing] if failing is not None else [])
+        types = self._types(block, nodes)
+        key = canonical([
+            [[without_places(to_json(node)), wanted] for node, wanted in asked],
+            None if failing is None else without_places(to_json(failing)),
+            dict(types),
+        ])  # fmt: skip
+        if key not in self._known:
+            self._known[key] = self._of_z3(asked, failing, types)
+        return self._known[key]
+
+    def _of_z3(
+        self, asked: Sequence[Asked], failing: Node | None, types: dict[str, Schema]
+    ) -> Verdict:
+        if self._left <= 0:
+            return UNKNOWN
+        from dagflow.compiler.proofs.solver.query import EFFORT, Claim, ask
+
+        claims = [Claim(node, wanted) for node, wanted in asked]
+        if failing is not None:
+            claims.append(Claim(failing, "error"))
+        found: Answer = ask(claims, _root(types), effort=min(EFFORT, self._left))
+        self._left -= found.effort
+        return Verdict(found.verdict, found.values if found.verdict == "sometimes" else None)
+
+    def _types(self, block: str, nodes: Iterable[Node]) -> dict[str, Schema]:
+        """Return the schemas of the variables that the expressions read."""
+        paths = dict.fromkeys(path for node in nodes for path in paths_of(node))
+        variables = self._model.blocks[block].variables
+        found: dict[str, Schema] = {
+            name: variables[name]
+            for name in dict.fromkeys(p[0] for p in paths)
+            if name in variables
+        }
+        steps = self._steps(block, paths)
+        return {**found, "steps": closed(steps, tuple(steps))} if steps else found
+
+    def _steps(self, block: str, paths: Iterable[Path]) -> dict[str, Schema]:
+        names = dict.fromkeys(path[1] for path in paths if path[0] == "steps" and len(path) > 1)
+        found = {name: self._seen(block, name) for name in names}
+        return {
+            name: step_view(facts.output, foreach=facts.kind == "foreach")
+            for name, facts in found.items()
+            if facts is not None
+        }
+
+    def _seen(self, block: str, name: str) -> StepFacts | None:
+        """Return the step of a name, as the steps of a block see it."""
+        while True:
+            found = self._model.find(sibling(block, name))
+            if found is not None or block in TOPS:
+                return found
+            around = self._model.find(block)
+            block = around.block if around else ""
+
+
+def _root(types: dict[str, Schema]) -> Callable[[str], Type | None]:
+    def root(name: str) -> Type | None:
+        return of_schema(types[name]) if name in types else None
+
+    return root
