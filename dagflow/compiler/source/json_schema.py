@@ -199,11 +199,8 @@ def _list(shape: ListOf) -> JsonObject:
 
 
 def _map(shape: MapOf) -> JsonObject:
-    return {
-        "type": "object",
-        "propertyNames": {"$ref": "#/definitions/name"},
-        "additionalProperties": _schema(shape.value),
-    }
+    names: JsonObject = {} if shape.free else {"propertyNames": {"$ref": "#/definitions/name"}}
+    return {"type": "object", **names, "additionalProperties": _schema(shape.value)}
 
 
 def _record(shape: Record) -> JsonObject:
