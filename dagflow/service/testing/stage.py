@@ -1,0 +1,304 @@
+"""Plays one case: the real engine over a store in memory, on a clock that jumps to what is due.
+
+Nothing waits. At each instant everything that can be done is done, in one order; then the clock
+moves to the earliest thing that is due: the end of an attempt, an answer of a person, a timer. At
+the same instant the end of an attempt comes before a timer, so that an attempt that `takes` just
+as long as its timeout is in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final
+
+from dagflow.core.clock import FakeClock
+from dagflow.core.errors import ConflictError, UsageError
+from dagflow.core.node import plain
+from dagflow.core.plan import Plan
+from dagflow.core.run import (
+    ChildEnded,
+    Claim,
+    Decision,
+    Event,
+    Fail,
+    Run,
+    RunState,
+    StepFailure,
+    StepRecord,
+    Succeed,
+    Tick,
+)
+from dagflow.core.values import JsonValue
+from dagflow.core.words import listed
+from dagflow.executor.decide import decide
+from dagflow.executor.dispatch.inline import InlineDispatcher
+from dagflow.executor.engine import Engine
+from dagflow.executor.machine.ending import failure_of
+from dagflow.executor.steps import WORK
+from dagflow.executor.steps.base import Attempt
+from dagflow.service.testing.answers import answered, broken, failing, performed_by
+from dagflow.service.testing.cases import Answer
+from dagflow.service.testing.failure import FailedError, Failure
+from dagflow.service.testing.people import People
+from dagflow.service.testing.paths import static_of, whole
+from dagflow.service.testing.reading import instant_of
+from dagflow.service.testing.script import Script, picked
+from dagflow.service.testing.trace import Trace
+from dagflow.store.base import RunStore
+from dagflow.store.memory import MemoryRunStore
+from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+
+RUN_ID: Final = "run_test"
+"""Every case has a run of this id: delays and child runs' ids are drawn from it."""
+FAR: Final = timedelta(days=36500)
+MOST: Final = 200_000
+"""Events of one case; a plan's loops are bounded, but may be long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A case that was played to its end: the run, every step by its path from it, and the time."""
+
+    run: Run
+    records: Mapping[str, StepRecord]
+    trace: Trace
+    took: timedelta
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    """An event that comes at a time. `said` is what a script says, which must be taken."""
+
+    at: datetime
+    number: int
+    run_id: str = field(compare=False)
+    event: Event = field(compare=False)
+    said: Failure | None = field(compare=False, default=None)
+
+
+class _Store(MemoryRunStore):
+    """A store that does not start child runs that a script answers for."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def create(
+        self,
+        header: Header,
+        batch: Batch,
+        *,
+        plan: Plan | None = None,
+        key: IdempotencyKey | None = None,
+        answers: MessageKey | None = None,
+    ) -> str:
+        """Create a run, or refuse it as one that need not be started any more."""
+        if header.parent and self._stage.stands_in(header):
+            raise ConflictError(f"the script answers for run {header.id}")
+        return super().create(header, batch, plan=plan, key=key, answers=answers)
+
+
+class Stage:
+    """One case while it is played. `services` are what real python and shell steps need."""
+
+    def __init__(self, script: Script, services: Mapping[str, object]) -> None:
+        self.script = script
+        self.trace = Trace()
+        self._services = services
+        self._clock = FakeClock(instant_of(script.case.clock))
+        self._start = self._clock.now()
+        self._doorbell = InlineDispatcher()
+        self._store: RunStore = _Store(self)
+        self._engine = Engine(self._store, self._doorbell, clock=self._clock, decide=self._decide)
+        self._due: list[_Due] = []
+        self._numbers = count()
+        self._children: list[Header] = []
+        self._people = People(script)
+
+    async def play(self) -> Played:
+        """Play the case. Raises `FailedError` where it can't go on as scripted."""
+        script, case = self.script, self.script.case
+        try:
+            self._engine.submit(script.subject.plan, script.inputs, run_id=RUN_ID)
+        except UsageError as error:
+            place = case.inputs.span if case.inputs is not None else case.name.span
+            raise FailedError(Failure(error.message, place, help=error.remedy)) from None
+        for act in self._people.unasked():
+            self._later(RUN_ID, act.event, act.after, act.said)
+        await self._go_on()
+        run = self._engine.run(RUN_ID)
+        if not run.state.is_final:
+            raise FailedError(self._still(run))
+        ended = run.finished_at or self._clock.now()
+        return Played(run, dict(self._records()), self.trace, ended - self._start)
+
+    def stands_in(self, header: Header) -> bool:
+        """Tell whether the script answers in place of a child run, and keep that it is asked."""
+        found = self.script.scripts(header.prefix)
+        if found:
+            self._children.append(header)
+        return found
+
+    def _decide(self, plan: Plan, run: Run, event: Event, now: datetime) -> Decision:
+        decision = decide(plan, run, event, now)
+        self.trace.note(plan, run, decision.changes)
+        return decision
+
+    async def _go_on(self) -> None:
+        for _ in range(MOST):
+            self._engine.go_on()
+            self._stop()
+            self._ask()
+            if not self._doorbell.is_empty:
+                await self._claim()
+            elif not self._deliver():
+                return
+            trouble = self._engine.trouble_of(RUN_ID)
+            if trouble is not None:
+                raise trouble
+        said = f"the run did not end within {MOST:,} events"
+        raise FailedError(Failure(said, self.script.case.name.span))
+
+    def _stop(self) -> None:
+        """Forget the ends of attempts that were stopped."""
+        for run_id, path, token in self._doorbell.take_stops():
+            self._due = [it for it in self._due if not _is_of(it, run_id, path, token)]
+            heapq.heapify(self._due)
+
+    def _later(
+        self, run_id: str, event: Event, after: timedelta, said: Failure | None = None
+    ) -> None:
+        at = self._clock.now() + after
+        heapq.heappush(self._due, _Due(at, next(self._numbers), run_id, event, said))
+
+    # ── attempts ──
+
+    async def _claim(self) -> None:
+        """Claim what is ready, and learn how each attempt will end."""
+        until = self._clock.now() + FAR
+        attempts: list[Attempt] = []
+        for run_id, path in self._doorbell.take(MOST):
+            claim = Claim(path=path, worker="test", until=until)
+            attempts += self._engine.handle(run_id, claim).attempts
+        answers = [self._answer(it) for it in attempts]
+        ends = await asyncio.gather(*map(self._end, attempts, answers))
+        for attempt, answer, event in zip(attempts, answers, ends, strict=True):
+            self._later(attempt.run_id, event, _takes(answer))
+
+    def _answer(self, attempt: Attempt) -> Answer | None:
+        if attempt.kind == "tool":
+            self.trace.calls[str(attempt.step.body["operation"])] += 1
+        return self.script.answer(self._whole(attempt.run_id, attempt.path), attempt.step)
+
+    async def _end(self, attempt: Attempt, answer: Answer | None) -> Succeed | Fail:
+        """Return how an attempt ends, as scripted or for real."""
+        if answer is None:
+            return await self._real(attempt)
+        event, promise = await answered(attempt, answer, self._clock)
+        if promise:
+            raise FailedError(self._broken(attempt.run_id, attempt.path, answer, promise))
+        return event
+
+    async def _real(self, attempt: Attempt) -> Succeed | Fail:
+        """Work for real. The clock stands still meanwhile; the timeout is one of the machine's."""
+        work = performed_by(attempt, WORK[attempt.kind], self._services, self._clock)
+        try:
+            event = await asyncio.wait_for(work, attempt.step.timeout)
+        except TimeoutError:
+            said = f"the attempt took longer than {attempt.step.timeout:g}s"
+            error = StepFailure(error_class="timeout", message=said, attempt=attempt.attempt)
+            return Fail(path=attempt.path, token=attempt.token, error=error)
+        if isinstance(event, Fail) and event.error.error_class == "sandbox":
+            path = self._whole(attempt.run_id, attempt.path)
+            said = f"the code of step `{path}` could not run here: {event.error.message}"
+            help_ = "script the step instead, or run it on a host with a sandbox"
+            raise FailedError(Failure(said, self.script.case.name.span, help=help_))
+        return event
+
+    def _broken(self, run_id: str, path: str, answer: Answer, promise: str) -> Failure:
+        whole_path = self._whole(run_id, path)
+        what = "output of step" if answer.status is None else "response of step"
+        said = f"the scripted {what} `{whole_path}` breaks its schema: {promise}"
+        help_ = "for an answer that is not as promised, write `error: schema`"
+        return Failure(said, answer.span, help=help_)
+
+    # ── child runs that are scripted, people, and the clock ──
+
+    def _ask(self) -> None:
+        """Have whoever is waited for say something, now or later."""
+        children, self._children = self._children, []
+        for header in children:
+            self._answer_for(header)
+        for question in self.trace.take_questions():
+            record = self._engine.run(question.run_id).steps[question.path]
+            act = self._people.act(question, record)
+            if act is not None:
+                self._later(question.run_id, act.event, act.after, act.said)
+
+    def _answer_for(self, header: Header) -> None:
+        entry = picked(self.script.steps, header.prefix)
+        assert entry is not None
+        answer = entry.take()
+        output: JsonValue = plain(answer.output) if answer.output is not None else None
+        failure = None if answer.error is None else failing(answer.error)
+        step = self.script.subject.steps[static_of(header.prefix)]
+        promise = broken(step, output) if failure is None else ""
+        if promise:
+            raise FailedError(self._broken(header.parent, header.parent_path, answer, promise))
+        event = ChildEnded(
+            path=header.parent_path,
+            state=RunState.SUCCEEDED if failure is None else RunState.FAILED,
+            outputs=output,
+            error=None if failure is None else failure_of(failure),
+            key=header.parent_key,
+        )
+        self._later(header.parent, event, _takes(answer))
+
+    def _deliver(self) -> bool:
+        """Move the clock to what is due next and let it happen; false where nothing is."""
+        timer = self._doorbell.timers.next()
+        times = [at for at in (timer, self._due[0].at if self._due else None) if at is not None]
+        if not times:
+            return False
+        self._clock.advance(max(min(times) - self._clock.now(), timedelta(0)))
+        if self._due and self._due[0].at <= self._clock.now():
+            self._hand_over(heapq.heappop(self._due))
+        else:
+            for run_id in self._doorbell.timers.due(self._clock.now()):
+                self._engine.handle(run_id, Tick())
+        return True
+
+    def _hand_over(self, due: _Due) -> None:
+        refused = self._engine.handle(due.run_id, due.event).refused
+        if refused and due.said is not None:
+            raise FailedError(replace(due.said, message=f"{due.said.message}: {refused[0]}"))
+
+    # ── the end ──
+
+    def _records(self) -> Iterator[tuple[str, StepRecord]]:
+        for run_id in self.trace.runs:
+            for path, record in self._engine.run(run_id).steps.items():
+                yield self._whole(run_id, path), record
+
+    def _whole(self, run_id: str, path: str) -> str:
+        return whole(self.trace.runs[run_id], path)
+
+    def _still(self, run: Run) -> Failure:
+        waiting = [f"`{path}` is {run.steps[path].state}" for path in run.active]
+        said = f"the run never ends: {listed(waiting, last='and')}, and nothing is due any more"
+        return Failure(said, self.script.case.name.span)
+
+
+def _is_of(due: _Due, run_id: str, path: str, token: int) -> bool:
+    event = due.event
+    ends = isinstance(event, Succeed | Fail)
+    return due.run_id == run_id and ends and event.path == path and event.token <= token
+
+
+def _takes(answer: Answer | None) -> timedelta:
+    return timedelta(0) if answer is None or answer.takes is None else answer.takes.value
