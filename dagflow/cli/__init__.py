@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "init": "Write a commented starter workflow and its tool document.",
     "check": "Check workflow files and print the report.",
     "explain": "Say what a finding means, with a bad and a good example.",
+    "test": "Run workflows with scripted tools, models, people and time.",
     "plan": "Write the compiled plan.",
     "graph": "Draw a workflow's graph, or the states of one step.",
     "run": "Run a workflow here, and wait for its end.",

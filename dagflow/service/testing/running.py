@@ -176,7 +176,7 @@ def covered(results: tuple[FileResult, ...]) -> dict[str, Coverage]:
         if result.plan is not None:
             plans.setdefault(result.workflow, result.plan)
             reached.setdefault(result.workflow, set()).update(result.reached)
-    return {name: coverage(plan, reached[name]) for name, plan in plans.items()}
+    return {_shown(Path(name)): coverage(plan, reached[name]) for name, plan in plans.items()}
 
 
 def report_of(result: FileResult) -> Report:
