@@ -77,9 +77,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A person's answer to an approval; `expire` is that nobody answers."""
+    """A person's answer to an approval; `never` is that nobody answers."""
 
-    decision: At[str] = shaped(Choice(("approve", "reject", "expire")), "what the person says")
+    decision: At[str] = shaped(Choice(("approve", "reject", "never")), "what the person says")
     by: At[str] | None = shaped(Str(max_length=200), "who says it (default tester)", default=None)
     comment: At[str] | None = shaped(Str(), "the comment", default=None)
     after: At[timedelta] | None = shaped(

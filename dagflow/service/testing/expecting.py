@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import islice
 from typing import Final
 
 from dagflow.core.node import Node
-from dagflow.core.plan import PlanStep
 from dagflow.core.run import Run, StepFailure, StepRecord
 from dagflow.core.source import At
 from dagflow.core.text import counted
 from dagflow.core.values import JsonValue
 from dagflow.core.words import listed
-from dagflow.service.testing.cases import Expect, ExpectedError, ExpectedStep
+from dagflow.service.testing.cases import Case, Expect, ExpectedError, ExpectedStep
 from dagflow.service.testing.difference import differences, shown
 from dagflow.service.testing.failure import Failure
 from dagflow.service.testing.paths import order_of, selector
 from dagflow.service.testing.stage import Played
 from dagflow.service.testing.subject import Subject
+from dagflow.service.testing.trace import Trace
 from dagflow.service.views import split_label, went_well
 
 MOST: Final = 5
@@ -27,9 +27,10 @@ MOST: Final = 5
 PENDING: Final = StepRecord(path="")
 
 
-def unmet(expect: Expect, played: Played, subject: Subject) -> Iterator[Failure]:
-    """Yield what went otherwise than expected, the run before its parts."""
-    yield from _status(expect, played.run)
+def unmet(case: Case, played: Played, subject: Subject) -> Iterator[Failure]:
+    """Yield what went otherwise than a case expects, the run before its parts."""
+    expect = case.expect
+    yield from _status(case, played.run)
     if expect.error is not None and (expect.status is None or played.run.error is not None):
         yield from _error("the run", expect.error, played.run.error)
     if expect.path is not None:
@@ -51,9 +52,10 @@ def unmet(expect: Expect, played: Played, subject: Subject) -> Iterator[Failure]
                       f"at most {span_text(expect.within.value)}", span_text(played.took))  # fmt: skip
 
 
-def _status(expect: Expect, run: Run) -> Iterator[Failure]:
+def _status(case: Case, run: Run) -> Iterator[Failure]:
+    expect = case.expect
     wanted = "succeeded" if expect.error is None else "failed"
-    place = expect.span if expect.error is None else expect.error.span
+    place = case.name.span if expect.error is None else expect.error.span
     if expect.status is not None:
         wanted, place = expect.status.value, expect.status.span
     elif expect.error is not None and run.state.value == "timed_out":
@@ -82,16 +84,16 @@ def failure_text(error: StepFailure) -> str:
     return f"{error.error_class}: {error.message}"
 
 
-def top_of(played: Played) -> list[str]:
+def top_of(trace: Trace) -> list[str]:
     """Return the steps of the root run's top that began, in order, compensations among them."""
     return [
-        path for path in played.trace.began
+        path for path in trace.began
         if "/" not in path and "." not in path.removesuffix(".compensate")
     ]  # fmt: skip
 
 
 def _path(expect: Expect, played: Played) -> Iterator[Failure]:
-    got = top_of(played)
+    got = top_of(played.trace)
     groups = expect.path or ()
     at = 0
     for group in groups:
@@ -204,8 +206,3 @@ def span_text(span: timedelta) -> str:
         if number:
             parts.append(f"{number}{unit}")
     return "".join(parts) or "0s"
-
-
-def steps_by_path(steps: Mapping[str, PlanStep]) -> list[str]:
-    """Return the paths of steps in the order of the plan."""
-    return list(steps)

@@ -18,7 +18,7 @@ from dagflow.service.testing.trace import Question
 
 NOW: Final = timedelta(0)
 TESTER: Final = "tester"
-OTHERWISE: Final = {"approvals": "expire", "signals": "never", "settle": "not_done"}
+OTHERWISE: Final = {"approvals": "never", "signals": "never", "settle": "not_done"}
 """What a case says where nobody does anything, or a step was not done."""
 
 
@@ -68,7 +68,7 @@ class People:
         if entry is None:
             raise self._silent(question, "approvals", "asks for an approval", "approve")
         given = entry.take()
-        if given.decision.value == "expire":
+        if given.decision.value == "never":
             return None
         event = Decide(
             path=question.path,

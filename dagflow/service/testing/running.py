@@ -127,17 +127,17 @@ async def _play(
     try:
         played = await stage.play()
     except FailedError as error:
-        way = " → ".join(stage.trace.began)
+        way = " → ".join(top_of(stage.trace))
         result = CaseResult(name.value, name.span, (error.failure,), f"came to {way}" if way else "")
         return result, stage.trace.reached
     except DagflowError as error:
         said = f"the run broke: {error.message}"
         failure = Failure(said, name.span, help=error.remedy)
         return CaseResult(name.value, name.span, (failure,)), stage.trace.reached
-    failures = (*unmet(case.expect, played, subject), *script.left_over())
+    failures = (*unmet(case, played, subject), *script.left_over())
     run = played.run
     said = run.state.value if run.error is None else f"{run.state.value} ({failure_text(run.error)})"
-    ended = f"{said}: {' → '.join(top_of(played)) or 'no step began'}"
+    ended = f"{said}: {' → '.join(top_of(played.trace)) or 'no step began'}"
     return CaseResult(name.value, name.span, failures, ended), stage.trace.reached
 
 
