@@ -25,7 +25,7 @@ from dagflow.executor.sandbox.cage import Action, Outcome
 from dagflow.executor.steps import WORK
 from dagflow.executor.steps.base import Attempt, StepContext, StepWork
 from dagflow.executor.steps.context import WorkContext
-from dagflow.expr.schema import explain, normalised
+from dagflow.expr.schema import Violation, explain, normalised
 from dagflow.llm.protocol import ChatChunk, ChatClient, ChatRequest, Usage
 from dagflow.service.testing.cases import Answer, Failing
 from dagflow.tools.http import Response
@@ -49,28 +49,30 @@ async def performed_by(
     return await performed(attempt, context, work)
 
 
-async def answered(attempt: Attempt, answer: Answer, clock: Clock) -> tuple[Succeed | Fail, str]:
+async def answered(
+    attempt: Attempt, answer: Answer, clock: Clock
+) -> tuple[Succeed | Fail, Violation | None]:
     """Return the report of an attempt that ends as scripted, and how the script breaks a promise.
 
-    A promise is the response schema of an operation, or the output's of a step. What breaks one
-    is "" where `error` was asked for.
+    A promise is the response schema of an operation, or the output's of a step. An `error` that
+    was asked for breaks none.
     """
     work, services = _work(attempt, answer)
     event = await performed_by(attempt, work, services, clock)
     if answer.error is not None:
-        return event, ""
+        return event, None
     if isinstance(event, Fail):
-        return event, event.error.message if event.error.error_class == "schema" else ""
+        error = event.error
+        return event, Violation("", error.message) if error.error_class == "schema" else None
     return event, broken(attempt.step, event.output)
 
 
-def broken(step: PlanStep, output: JsonValue) -> str:
-    """Return how an output breaks the schema that the step promises, or ""."""
+def broken(step: PlanStep, output: JsonValue) -> Violation | None:
+    """Return how an output breaks the schema that the step promises, or None."""
     if step.body.get("responses", "strict") != "strict":
-        return ""
+        return None
     schema = step.output_schema
-    violation = explain(schema, normalised(schema, output))
-    return "" if violation is None else str(violation)
+    return explain(schema, normalised(schema, output))
 
 
 def failing(error: Failing) -> StepError:
@@ -126,7 +128,11 @@ def _http(wire: JsonObject, answer: Answer) -> Response:
     body = None if answer.body is None else plain(answer.body)
     headers = {key.value.lower(): it.value for key, it in answer.headers or ()}
     declared = cast("JsonObject", wire["responses"]).get(str(answer.status.value))
-    kind = str(declared["media_type"]) if isinstance(declared, dict) and declared.get("media_type") else ""
+    kind = (
+        str(declared["media_type"])
+        if isinstance(declared, dict) and declared.get("media_type")
+        else ""
+    )
     if answer.body is None:
         content = b""
     elif isinstance(body, str) and kind and not kind.endswith("json"):

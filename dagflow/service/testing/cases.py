@@ -203,9 +203,7 @@ class Expect:
         "how the run ended (default succeeded, or failed where `error` is there)",
         default=None,
     )
-    outputs: Table[Node] = shaped(
-        MapOf(Template()), "outputs of the run, by name", default=Table()
-    )
+    outputs: Table[Node] = shaped(MapOf(Template()), "outputs of the run, by name", default=Table())
     error: ExpectedError | None = shaped(
         Record(ExpectedError, shorthand="class_"), "how the run failed", default=None
     )

@@ -66,6 +66,19 @@ def _same(wanted: Node, got: JsonValue) -> bool:
     return value == got and (value is None) == (got is None)
 
 
+def place_in(written: Node, pointer: str) -> Span:
+    """Return the place of the part of a value that a JSON Pointer names, or of what is around it."""
+    for part in filter(None, pointer.split("/")):
+        name = part.replace("~1", "/").replace("~0", "~")
+        found = written.get(name) if isinstance(written, Mapping) else None
+        if isinstance(written, Sequence) and name.isdecimal() and int(name) < len(written.items):
+            found = written.items[int(name)]
+        if found is None:
+            break
+        written = found
+    return written.span
+
+
 def shown(value: JsonValue) -> str:
     """Write a value as a message shows it: as JSON, and the ends only of what is long."""
     return abridged(json.dumps(value, ensure_ascii=False), 300)

@@ -66,11 +66,11 @@ def _status(case: Case, run: Run) -> Iterator[Failure]:
         yield Failure("the run ended otherwise", place, wanted, got)
 
 
-def _error(
-    subject: str, wanted: ExpectedError, got: StepFailure | None
-) -> Iterator[Failure]:
+def _error(subject: str, wanted: ExpectedError, got: StepFailure | None) -> Iterator[Failure]:
     if got is None:
-        yield Failure(f"{subject} did not fail", wanted.class_.span, wanted.class_.value, "no error")
+        yield Failure(
+            f"{subject} did not fail", wanted.class_.span, wanted.class_.value, "no error"
+        )
     elif got.error_class != wanted.class_.value:
         yield Failure(f"{subject} failed otherwise", wanted.class_.span, wanted.class_.value,
                       failure_text(got))  # fmt: skip
@@ -146,7 +146,9 @@ def _of_step(path: str, wanted: ExpectedStep, record: StepRecord) -> Iterator[Fa
         return
     if wanted.reason is not None and wanted.reason.value != reason:
         got = _state(record)
-        yield Failure(f"{subject} ended for another reason", wanted.reason.span, wanted.reason.value, got)
+        yield Failure(
+            f"{subject} ended for another reason", wanted.reason.span, wanted.reason.value, got
+        )
     if wanted.attempts is not None and wanted.attempts.value != record.attempt:
         yield Failure(f"{subject} was tried otherwise", wanted.attempts.span,
                       counted(wanted.attempts.value, "attempt"),
@@ -158,7 +160,9 @@ def _of_step(path: str, wanted: ExpectedStep, record: StepRecord) -> Iterator[Fa
         if record.has_output:
             yield from _value(f"the output of {subject}", wanted.output, record.output)
         else:
-            yield Failure(f"{subject} has no output", wanted.output.span, "an output", _state(record))
+            yield Failure(
+                f"{subject} has no output", wanted.output.span, "an output", _state(record)
+            )
     yield from _input(subject, wanted, record.input)
 
 

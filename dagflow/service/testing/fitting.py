@@ -74,7 +74,9 @@ def _of_kind(key: At[str], answers: Iterable[Answer], kind: str) -> Iterator[Fin
     for answer in answers:
         for name, kinds in OWNERS.items():
             if getattr(answer, name) is not None and kind not in kinds:
-                said = f"`{key.value}` is of kind {kind}, and `{name}` is for {listed(sorted(kinds))}"
+                said = (
+                    f"`{key.value}` is of kind {kind}, and `{name}` is for {listed(sorted(kinds))}"
+                )
                 yield trouble(said, answer.span, "every kind may answer with `output` or `error`")
 
 
@@ -92,9 +94,7 @@ def _expected(case: Case, subject: Subject) -> Iterator[Finding]:
         yield from _known(key, {name for name, _ in schema}, "output of the workflow", "")
 
 
-def _only(
-    key: At[str], subject: Subject, kinds: AbstractSet[str], but: str
-) -> Iterator[Finding]:
+def _only(key: At[str], subject: Subject, kinds: AbstractSet[str], but: str) -> Iterator[Finding]:
     step = yield from _step(key, subject)
     if step is not None and step.kind not in kinds:
         said = f"step `{key.value}` is of kind {step.kind} and {but}"
@@ -125,9 +125,7 @@ def _is_top(path: str) -> bool:
     return "/" not in path and path.removesuffix(".compensate").count(".") == 0
 
 
-def _known(
-    key: At[str], known: Iterable[str], what: str, static: str
-) -> Iterator[Finding]:
+def _known(key: At[str], known: Iterable[str], what: str, static: str) -> Iterator[Finding]:
     names = sorted(known)
     if key.value in names:
         return

@@ -85,7 +85,9 @@ def _suite(result: FileResult) -> list[str]:
                 f'    <testcase name="(file)" classname={name}>',
                 f"      <error message={first}>{said}</error>",
                 "    </testcase>", "  </testsuite>"]  # fmt: skip
-    lines = [f'  <testsuite name={name} tests="{len(result.cases)}" failures="{failed}" errors="0">']
+    lines = [
+        f'  <testsuite name={name} tests="{len(result.cases)}" failures="{failed}" errors="0">'
+    ]
     for case in result.cases:
         head = f"    <testcase name={quoteattr(_allowed(case.name))} classname={name}"
         if case.passed:
@@ -100,4 +102,6 @@ def _suite(result: FileResult) -> list[str]:
 
 def _allowed(text: str) -> str:
     """Return the text without characters that XML 1.0 can't carry."""
-    return "".join(it if it in "\t\n" or it >= " " and it not in "\ufffe\uffff" else "�" for it in text)
+    return "".join(
+        it if it in "\t\n" or it >= " " and it not in "\ufffe\uffff" else "�" for it in text
+    )

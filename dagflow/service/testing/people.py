@@ -47,7 +47,9 @@ class People:
         """Yield what is done at times after the start, whatever the run does."""
         cancel = self._script.case.cancel
         if cancel is not None:
-            yield Act(Cancel(by=TESTER), cancel.value, Failure("the run was not cancelled", cancel.span))
+            yield Act(
+                Cancel(by=TESTER), cancel.value, Failure("the run was not cancelled", cancel.span)
+            )
         for entry in self._script.signals:
             timed = [it for it in entry.items if isinstance(it, Sent) and it.at is not None]
             entry.items = tuple(it for it in entry.items if it not in timed)

@@ -66,9 +66,7 @@ class FileResult:
         return not self.findings and all(case.passed for case in self.cases)
 
 
-def run_file(
-    path: str, *, cage: object = None, chosen: Chosen = lambda _: True
-) -> FileResult:
+def run_file(path: str, *, cage: object = None, chosen: Chosen = lambda _: True) -> FileResult:
     """Run the cases of a test file that are chosen by name. `cage` is for code that runs for real.
 
     Raises `UsageError` when the file can't be read.
@@ -128,7 +126,9 @@ async def _play(
         played = await stage.play()
     except FailedError as error:
         way = " → ".join(top_of(stage.trace))
-        result = CaseResult(name.value, name.span, (error.failure,), f"came to {way}" if way else "")
+        result = CaseResult(
+            name.value, name.span, (error.failure,), f"came to {way}" if way else ""
+        )
         return result, stage.trace.reached
     except DagflowError as error:
         said = f"the run broke: {error.message}"
@@ -136,7 +136,9 @@ async def _play(
         return CaseResult(name.value, name.span, (failure,)), stage.trace.reached
     failures = (*unmet(case, played, subject), *script.left_over())
     run = played.run
-    said = run.state.value if run.error is None else f"{run.state.value} ({failure_text(run.error)})"
+    said = (
+        run.state.value if run.error is None else f"{run.state.value} ({failure_text(run.error)})"
+    )
     ended = f"{said}: {' → '.join(top_of(played.trace)) or 'no step began'}"
     return CaseResult(name.value, name.span, failures, ended), stage.trace.reached
 

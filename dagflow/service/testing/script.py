@@ -57,7 +57,9 @@ class Entry(Generic[T]):
         subject = f"{self.what} `{self.key.value}`"
         if self.used == 0:
             said = f"{subject} was never asked for"
-            return Failure(said, self.key.span, help="remove it, or look why the run went another way")
+            return Failure(
+                said, self.key.span, help="remove it, or look why the run went another way"
+            )
         left = f"{len(self.items) - self.used} of {counted(len(self.items), 'answer')}"
         item: object = self.items[self.used]
         return Failure(
@@ -104,13 +106,19 @@ class Script:
         return picked(self.steps, path) is not None
 
     def _entry(self, path: str, step: PlanStep) -> Entry[Answer] | None:
-        found = picked(self.steps, path)
-        if found is None and step.kind == "tool":
-            operation = str(step.body["operation"])
-            found = next((e for e in self.tools if self._is(e.key.value, operation)), None)
-        if found is None and step.kind == "llm":
-            found = next((e for e in self.models if e.key.value == model_of(step)), None)
-        return found
+        """Return who answers for a step: the case before `defaults`, its path before its tool."""
+        for shared in (False, True):
+            found = picked((it for it in self.steps if it.shared is shared), path)
+            if found is None and step.kind == "tool":
+                operation = str(step.body["operation"])
+                named = (it for it in self.tools if self._is(it.key.value, operation))
+                found = next((it for it in named if it.shared is shared), None)
+            if found is None and step.kind == "llm":
+                named = (it for it in self.models if it.key.value == model_of(step))
+                found = next((it for it in named if it.shared is shared), None)
+            if found is not None:
+                return found
+        return None
 
     def _is(self, name: str, operation: str) -> bool:
         return operation in self.subject.operations.get(name, frozenset({name}))
@@ -119,7 +127,9 @@ class Script:
         """Tell whether a step's code is to run in the sandbox."""
         return step.kind in CODE and bool(self.real & {ALL, static_of(path)})
 
-    def entries(self) -> Iterator[Entry[Answer] | Entry[Decided] | Entry[At[str] | Sent] | Entry[Settled]]:
+    def entries(
+        self,
+    ) -> Iterator[Entry[Answer] | Entry[Decided] | Entry[At[str] | Sent] | Entry[Settled]]:
         """Yield every entry."""
         yield from (*self.steps, *self.tools, *self.models)
         yield from (*self.approvals, *self.signals, *self.settle)
@@ -131,13 +141,13 @@ class Script:
 
 
 def picked(entries: Iterable[Entry[T]], path: str) -> Entry[T] | None:
-    """Return the entry for a step: of several that mean it, the one that names most indices."""
+    """Return the entry for a step: the case's own, and of several the one that names most indices."""
     found: Entry[T] | None = None
-    most = -1
+    best = (False, -1)
     for entry in entries:
         chosen = selector(entry.key.value)
-        if chosen is not None and chosen.picks(path) and chosen.exact > most:
-            found, most = entry, chosen.exact
+        if chosen is not None and chosen.picks(path) and (not entry.shared, chosen.exact) > best:
+            found, best = entry, (not entry.shared, chosen.exact)
     return found
 
 
@@ -174,13 +184,13 @@ def _answers(
     found = _entries(what, own, common)
     for entry in found:
         if not entry.for_ever:
-            entry.items = tuple(it for it in entry.items for _ in range(it.times.value if it.times else 1))
+            entry.items = tuple(
+                it for it in entry.items for _ in range(it.times.value if it.times else 1)
+            )
     return found
 
 
-def _entries(
-    what: str, own: Table[tuple[T, ...]], common: Table[tuple[T, ...]]
-) -> list[Entry[T]]:
+def _entries(what: str, own: Table[tuple[T, ...]], common: Table[tuple[T, ...]]) -> list[Entry[T]]:
     names = own.names()
     mine = [Entry(what, key, items, isinstance(items, Alone), False) for key, items in own]
     return mine + [

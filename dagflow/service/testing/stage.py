@@ -21,6 +21,7 @@ from dagflow.core.errors import ConflictError, UsageError
 from dagflow.core.node import plain
 from dagflow.core.plan import Plan
 from dagflow.core.run import (
+    Begin,
     ChildEnded,
     Claim,
     Decision,
@@ -41,8 +42,10 @@ from dagflow.executor.engine import Engine
 from dagflow.executor.machine.ending import failure_of
 from dagflow.executor.steps import WORK
 from dagflow.executor.steps.base import Attempt
+from dagflow.expr.schema import Violation
 from dagflow.service.testing.answers import answered, broken, failing, performed_by
 from dagflow.service.testing.cases import Answer
+from dagflow.service.testing.difference import place_in
 from dagflow.service.testing.failure import FailedError, Failure
 from dagflow.service.testing.people import People
 from dagflow.service.testing.paths import static_of, whole
@@ -146,7 +149,8 @@ class Stage:
 
     def _decide(self, plan: Plan, run: Run, event: Event, now: datetime) -> Decision:
         decision = decide(plan, run, event, now)
-        self.trace.note(plan, run, decision.changes)
+        if not (isinstance(event, Begin) and run.prefix and self.script.scripts(run.prefix)):
+            self.trace.note(plan, run, decision.changes)
         return decision
 
     async def _go_on(self) -> None:
@@ -199,9 +203,9 @@ class Stage:
         """Return how an attempt ends, as scripted or for real."""
         if answer is None:
             return await self._real(attempt)
-        event, promise = await answered(attempt, answer, self._clock)
-        if promise:
-            raise FailedError(self._broken(attempt.run_id, attempt.path, answer, promise))
+        event, wrong = await answered(attempt, answer, self._clock)
+        if wrong is not None:
+            raise FailedError(_broken(self._whole(attempt.run_id, attempt.path), answer, wrong))
         return event
 
     async def _real(self, attempt: Attempt) -> Succeed | Fail:
@@ -219,13 +223,6 @@ class Stage:
             help_ = "script the step instead, or run it on a host with a sandbox"
             raise FailedError(Failure(said, self.script.case.name.span, help=help_))
         return event
-
-    def _broken(self, run_id: str, path: str, answer: Answer, promise: str) -> Failure:
-        whole_path = self._whole(run_id, path)
-        what = "output of step" if answer.status is None else "response of step"
-        said = f"the scripted {what} `{whole_path}` breaks its schema: {promise}"
-        help_ = "for an answer that is not as promised, write `error: schema`"
-        return Failure(said, answer.span, help=help_)
 
     # ── child runs that are scripted, people, and the clock ──
 
@@ -247,9 +244,9 @@ class Stage:
         output: JsonValue = plain(answer.output) if answer.output is not None else None
         failure = None if answer.error is None else failing(answer.error)
         step = self.script.subject.steps[static_of(header.prefix)]
-        promise = broken(step, output) if failure is None else ""
-        if promise:
-            raise FailedError(self._broken(header.parent, header.parent_path, answer, promise))
+        wrong = broken(step, output) if failure is None else None
+        if wrong is not None:
+            raise FailedError(_broken(header.prefix, answer, wrong))
         event = ChildEnded(
             path=header.parent_path,
             state=RunState.SUCCEEDED if failure is None else RunState.FAILED,
@@ -298,6 +295,18 @@ def _is_of(due: _Due, run_id: str, path: str, token: int) -> bool:
     event = due.event
     ends = isinstance(event, Succeed | Fail)
     return due.run_id == run_id and ends and event.path == path and event.token <= token
+
+
+def _broken(path: str, answer: Answer, wrong: Violation) -> Failure:
+    """Say that a script breaks a promise, at the part of it that does."""
+    help_ = "for an answer that is not as promised, write `error: schema`"
+    if answer.status is not None:
+        place = answer.span if answer.body is None else answer.body.span
+        said = f"the scripted response of step `{path}` is not as promised: {wrong.message}"
+        return Failure(said, place, help=help_)
+    place = answer.span if answer.output is None else place_in(answer.output, wrong.pointer)
+    said = f"the scripted output of step `{path}` breaks its schema {wrong}"
+    return Failure(said, place, help=help_)
 
 
 def _takes(answer: Answer | None) -> timedelta:
