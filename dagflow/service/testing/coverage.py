@@ -1,4 +1,4 @@
-"""Which parts of a plan no case came to: steps, branches, guards that were never false, handlers."""
+"""Which parts of a plan no case came to: steps, branches, handlers, guards never false."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _same(wanted: Node, got: JsonValue) -> bool:
 
 
 def place_in(written: Node, pointer: str) -> Span:
-    """Return the place of the part of a value that a JSON Pointer names, or of what is around it."""
+    """Return the place of the part that a JSON Pointer names, or of what is around it."""
     for part in filter(None, pointer.split("/")):
         name = part.replace("~1", "/").replace("~0", "~")
         found = written.get(name) if isinstance(written, Mapping) else None

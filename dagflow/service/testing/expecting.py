@@ -48,8 +48,8 @@ def unmet(case: Case, played: Played, subject: Subject) -> Iterator[Failure]:
             yield Failure(f"tool `{key.value}` was called otherwise", times.span,
                           counted(times.value, "call"), counted(made, "call"))  # fmt: skip
     if expect.within is not None and played.took > expect.within.value:
-        yield Failure("the run took longer", expect.within.span,
-                      f"at most {span_text(expect.within.value)}", span_text(played.took))  # fmt: skip
+        most, took = span_text(expect.within.value), span_text(played.took)
+        yield Failure("the run took longer", expect.within.span, f"at most {most}", took)
 
 
 def _status(case: Case, run: Run) -> Iterator[Failure]:
@@ -75,8 +75,9 @@ def _error(subject: str, wanted: ExpectedError, got: StepFailure | None) -> Iter
         yield Failure(f"{subject} failed otherwise", wanted.class_.span, wanted.class_.value,
                       failure_text(got))  # fmt: skip
     elif wanted.message is not None and wanted.message.value not in got.message:
-        yield Failure(f"{subject} failed with another message", wanted.message.span,
-                      f"a message with {shown(wanted.message.value)}", shown(got.message))  # fmt: skip
+        message = f"a message with {shown(wanted.message.value)}"
+        said = f"{subject} failed with another message"
+        yield Failure(said, wanted.message.span, message, shown(got.message))
 
 
 def failure_text(error: StepFailure) -> str:

@@ -1,8 +1,8 @@
-"""Does a test file fit its workflow: every name it uses is one, and means the right kind of step."""
+"""Does a test file fit its workflow: its names are names there, of the right kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -104,7 +104,7 @@ def _only(key: At[str], subject: Subject, kinds: AbstractSet[str], but: str) -> 
 
 def _step(
     key: At[str], subject: Subject, *, top: bool = False
-) -> Iterator[Finding]:  # its return value is the step
+) -> Generator[Finding, None, PlanStep | None]:
     chosen = selector(key.value)
     static = key.value if chosen is None else chosen.static
     known = [path for path in subject.steps if not top or _is_top(path)]

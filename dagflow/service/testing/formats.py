@@ -25,11 +25,13 @@ def as_json(results: tuple[FileResult, ...], found: Mapping[str, Coverage]) -> J
         "files": [_file(result) for result in results],
         "coverage": {
             name: {
-                "reached": it.reached, "total": it.total, "not_reached": list[JsonValue](it.missing),
+                "reached": it.reached,
+                "total": it.total,
+                "not_reached": list[JsonValue](it.missing),
             }
             for name, it in found.items()
         },
-    }  # fmt: skip
+    }
 
 
 def _file(result: FileResult) -> JsonObject:
@@ -68,8 +70,8 @@ def as_junit(results: tuple[FileResult, ...]) -> str:
     cases = sum(max(len(result.cases), bool(result.findings)) for result in results)
     failed = sum(not case.passed for result in results for case in result.cases)
     refused = sum(bool(result.findings) for result in results)
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>',
-             f'<testsuites name="dagflow" tests="{cases}" failures="{failed}" errors="{refused}">']  # fmt: skip
+    counts = f'tests="{cases}" failures="{failed}" errors="{refused}"'
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="dagflow" {counts}>']
     for result in results:
         lines += _suite(result)
     return "\n".join([*lines, "</testsuites>", ""])
@@ -103,5 +105,5 @@ def _suite(result: FileResult) -> list[str]:
 def _allowed(text: str) -> str:
     """Return the text without characters that XML 1.0 can't carry."""
     return "".join(
-        it if it in "\t\n" or it >= " " and it not in "\ufffe\uffff" else "�" for it in text
+        it if it in "\t\n" or (it >= " " and it not in "\ufffe\uffff") else "�" for it in text
     )

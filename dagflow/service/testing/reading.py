@@ -53,7 +53,9 @@ def read_cases(source: Source) -> Read:
     first = root.entries[0][0].span if root.entries else root.span
     spot = spot._replace(span=first)
     entries = sort_out(root, SLOTS.keys(), spot, lambda: below(SLOTS.values()))
-    values = read_slots(SLOTS.values(), entries, spot.inside(Level("the test file", SLOTS)), read)
+    values = read_slots(
+        SLOTS.values(), entries, spot.inside(Level("the test file", SLOTS.keys())), read
+    )
     file = None if values is None else CaseFile(**values, span=root.span)
     found = list(problems.findings())
     for given in _givens(file):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from dagflow.core.node import Mapping as Written
+from dagflow.core.node import plain
 from dagflow.core.plan import PlanStep
 from dagflow.core.shape import Alone, Table
-from dagflow.core.source import At, Span
+from dagflow.core.source import At
 from dagflow.core.text import counted
 from dagflow.core.values import JsonObject
-from dagflow.core.node import Mapping as Written, plain
 from dagflow.service.testing.cases import Answer, Case, Decided, Given, Sent, Settled
-from dagflow.service.testing.failure import Failure, FailedError
+from dagflow.service.testing.failure import FailedError, Failure
 from dagflow.service.testing.paths import selector, static_of
 from dagflow.service.testing.subject import Subject, model_of
 
@@ -127,21 +128,17 @@ class Script:
         """Tell whether a step's code is to run in the sandbox."""
         return step.kind in CODE and bool(self.real & {ALL, static_of(path)})
 
-    def entries(
-        self,
-    ) -> Iterator[Entry[Answer] | Entry[Decided] | Entry[At[str] | Sent] | Entry[Settled]]:
-        """Yield every entry."""
-        yield from (*self.steps, *self.tools, *self.models)
-        yield from (*self.approvals, *self.signals, *self.settle)
-
     def left_over(self) -> tuple[Failure, ...]:
         """Return what is to be said of what was scripted and never asked for."""
-        found = (entry.left_over() for entry in self.entries())
-        return tuple(failure for failure in found if failure is not None)
+        answers = (it.left_over() for it in (*self.steps, *self.tools, *self.models))
+        decided = (it.left_over() for it in self.approvals)
+        sent = (it.left_over() for it in self.signals)
+        settled = (it.left_over() for it in self.settle)
+        return tuple(it for it in (*answers, *decided, *sent, *settled) if it is not None)
 
 
 def picked(entries: Iterable[Entry[T]], path: str) -> Entry[T] | None:
-    """Return the entry for a step: the case's own, and of several the one that names most indices."""
+    """Return the entry for a step: the case's own, and of several the most exact."""
     found: Entry[T] | None = None
     best = (False, -1)
     for entry in entries:
@@ -152,7 +149,7 @@ def picked(entries: Iterable[Entry[T]], path: str) -> Entry[T] | None:
 
 
 def script_of(case: Case, defaults: Given | None, subject: Subject) -> Script:
-    """Return the script of a case; where both say something, the case is right and not `defaults`."""
+    """Return the script of a case; what it says itself goes before what `defaults` say."""
     own, common = case, defaults if defaults is not None else Given()
     inputs = {**_object(common), **_object(own)}
     real = frozenset(it.value for it in (*own.real, *common.real))
@@ -212,8 +209,3 @@ def _unscripted(case: Case, path: str, step: PlanStep) -> Failure:
     said = f"step `{path}` ran, and the case does not say what it answers"
     help_ = f"under `steps`, `{static_of(path)}: …`: {EXAMPLES[step.kind]}"
     return Failure(said, case.name.span, help=help_)
-
-
-def span_of(entry: Entry[T]) -> Span:
-    """Return the place of an entry's key."""
-    return entry.key.span

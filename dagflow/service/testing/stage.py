@@ -47,8 +47,8 @@ from dagflow.service.testing.answers import answered, broken, failing, performed
 from dagflow.service.testing.cases import Answer
 from dagflow.service.testing.difference import place_in
 from dagflow.service.testing.failure import FailedError, Failure
-from dagflow.service.testing.people import People
 from dagflow.service.testing.paths import static_of, whole
+from dagflow.service.testing.people import People
 from dagflow.service.testing.reading import instant_of
 from dagflow.service.testing.script import Script, picked
 from dagflow.service.testing.trace import Trace
@@ -293,8 +293,9 @@ class Stage:
 
 def _is_of(due: _Due, run_id: str, path: str, token: int) -> bool:
     event = due.event
-    ends = isinstance(event, Succeed | Fail)
-    return due.run_id == run_id and ends and event.path == path and event.token <= token
+    if not isinstance(event, Succeed | Fail) or due.run_id != run_id:
+        return False
+    return event.path == path and event.token <= token
 
 
 def _broken(path: str, answer: Answer, wrong: Violation) -> Failure:

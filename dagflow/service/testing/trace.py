@@ -87,7 +87,7 @@ def handler(index: int) -> str:
 
 
 def _handler(step: PlanStep, error: StepFailure) -> str:
-    """Name what took a failure over: the approval's own expiry, or the first entry for its class."""
+    """Name what took a failure over: an approval's own expiry, or an entry for the class."""
     if step.body.get("on_expiry") == "goto" and error.error_class == "expired":
         return EXPIRED
     found = (n for n, it in enumerate(step.on_error) if not it.on or error.error_class in it.on)
