@@ -33,9 +33,14 @@ from dagflow.service.testing.text import coverage_text, file_text, summary_text
 )  # fmt: skip
 @click.option("--unsafe-no-sandbox", is_flag=True, help="Run code without walls around it.")
 def command(
-    files: tuple[str, ...], text: str, format_: str, output: str | None, require_coverage: bool,
+    files: tuple[str, ...],
+    *,
+    text: str,
+    format_: str,
+    output: str | None,
+    require_coverage: bool,
     unsafe_no_sandbox: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Run workflows with scripted tools, models, people and time, and compare what comes of it.
 
     FILE is a test file NAME.test.yaml, a workflow with one beside it, or a folder; without any it

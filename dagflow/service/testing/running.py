@@ -90,24 +90,12 @@ def run_file(path: str, *, cage: object = None, chosen: Chosen = lambda _: True)
     wrong = misfits(read.file, subject)
     if wrong:
         return FileResult(path, wrong, sources=sources)
-    return _run(path, workflow, read.file, subject, sources, cage, chosen)
-
-
-def _run(
-    path: str,
-    workflow: str,
-    file: CaseFile,
-    subject: Subject,
-    sources: Mapping[str, Source],
-    cage: object,
-    chosen: Chosen,
-) -> FileResult:
     services = {"module_paths": subject.folders} | ({"cage": cage} if cage is not None else {})
     results: list[CaseResult] = []
     reached: set[Reached] = set()
-    for case in file.cases:
+    for case in read.file.cases:
         if chosen(f"{path}: {case.name.value}"):
-            result, came_to = asyncio.run(_play(case, file, subject, services))
+            result, came_to = asyncio.run(_play(case, read.file, subject, services))
             results.append(result)
             reached |= came_to
     return FileResult(

@@ -9,15 +9,13 @@ as long as its timeout is in time.
 from __future__ import annotations
 
 import asyncio
-import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Final
 
 from dagflow.core.clock import FakeClock
-from dagflow.core.errors import ConflictError, UsageError
+from dagflow.core.errors import UsageError
 from dagflow.core.node import plain
 from dagflow.core.plan import Plan
 from dagflow.core.run import (
@@ -43,6 +41,7 @@ from dagflow.executor.machine.ending import failure_of
 from dagflow.executor.steps import WORK
 from dagflow.executor.steps.base import Attempt
 from dagflow.expr.schema import Violation
+from dagflow.service.testing.agenda import Agenda, Due, ScriptedStore
 from dagflow.service.testing.answers import answered, broken, failing, performed_by
 from dagflow.service.testing.cases import Answer
 from dagflow.service.testing.difference import place_in
@@ -52,9 +51,7 @@ from dagflow.service.testing.people import People
 from dagflow.service.testing.reading import instant_of
 from dagflow.service.testing.script import Script, picked
 from dagflow.service.testing.trace import Trace
-from dagflow.store.base import RunStore
-from dagflow.store.memory import MemoryRunStore
-from dagflow.store.rows import Batch, Header, IdempotencyKey, MessageKey
+from dagflow.store.rows import Header
 
 RUN_ID: Final = "run_test"
 """Every case has a run of this id: delays and child runs' ids are drawn from it."""
@@ -73,39 +70,6 @@ class Played:
     took: timedelta
 
 
-@dataclass(order=True, slots=True)
-class _Due:
-    """An event that comes at a time. `said` is what a script says, which must be taken."""
-
-    at: datetime
-    number: int
-    run_id: str = field(compare=False)
-    event: Event = field(compare=False)
-    said: Failure | None = field(compare=False, default=None)
-
-
-class _Store(MemoryRunStore):
-    """A store that does not start child runs that a script answers for."""
-
-    def __init__(self, stage: Stage) -> None:
-        super().__init__()
-        self._stage = stage
-
-    def create(
-        self,
-        header: Header,
-        batch: Batch,
-        *,
-        plan: Plan | None = None,
-        key: IdempotencyKey | None = None,
-        answers: MessageKey | None = None,
-    ) -> str:
-        """Create a run, or refuse it as one that need not be started any more."""
-        if header.parent and self._stage.stands_in(header):
-            raise ConflictError(f"the script answers for run {header.id}")
-        return super().create(header, batch, plan=plan, key=key, answers=answers)
-
-
 class Stage:
     """One case while it is played. `services` are what real python and shell steps need."""
 
@@ -116,10 +80,9 @@ class Stage:
         self._clock = FakeClock(instant_of(script.case.clock))
         self._start = self._clock.now()
         self._doorbell = InlineDispatcher()
-        self._store: RunStore = _Store(self)
-        self._engine = Engine(self._store, self._doorbell, clock=self._clock, decide=self._decide)
-        self._due: list[_Due] = []
-        self._numbers = count()
+        store = ScriptedStore(self._stands_in)
+        self._engine = Engine(store, self._doorbell, clock=self._clock, decide=self._decide)
+        self._due = Agenda()
         self._children: list[Header] = []
         self._people = People(script)
 
@@ -140,7 +103,7 @@ class Stage:
         ended = run.finished_at or self._clock.now()
         return Played(run, dict(self._records()), self.trace, ended - self._start)
 
-    def stands_in(self, header: Header) -> bool:
+    def _stands_in(self, header: Header) -> bool:
         """Tell whether the script answers in place of a child run, and keep that it is asked."""
         found = self.script.scripts(header.prefix)
         if found:
@@ -171,14 +134,12 @@ class Stage:
     def _stop(self) -> None:
         """Forget the ends of attempts that were stopped."""
         for run_id, path, token in self._doorbell.take_stops():
-            self._due = [it for it in self._due if not _is_of(it, run_id, path, token)]
-            heapq.heapify(self._due)
+            self._due.forget(run_id, path, token)
 
     def _later(
         self, run_id: str, event: Event, after: timedelta, said: Failure | None = None
     ) -> None:
-        at = self._clock.now() + after
-        heapq.heappush(self._due, _Due(at, next(self._numbers), run_id, event, said))
+        self._due.add(self._clock.now() + after, run_id, event, said)
 
     # ── attempts ──
 
@@ -258,19 +219,19 @@ class Stage:
 
     def _deliver(self) -> bool:
         """Move the clock to what is due next and let it happen; false where nothing is."""
-        timer = self._doorbell.timers.next()
-        times = [at for at in (timer, self._due[0].at if self._due else None) if at is not None]
+        times = [at for at in (self._doorbell.timers.next(), self._due.next()) if at is not None]
         if not times:
             return False
         self._clock.advance(max(min(times) - self._clock.now(), timedelta(0)))
-        if self._due and self._due[0].at <= self._clock.now():
-            self._hand_over(heapq.heappop(self._due))
+        due = self._due.take(self._clock.now())
+        if due is not None:
+            self._hand_over(due)
         else:
             for run_id in self._doorbell.timers.due(self._clock.now()):
                 self._engine.handle(run_id, Tick())
         return True
 
-    def _hand_over(self, due: _Due) -> None:
+    def _hand_over(self, due: Due) -> None:
         refused = self._engine.handle(due.run_id, due.event).refused
         if refused and due.said is not None:
             raise FailedError(replace(due.said, message=f"{due.said.message}: {refused[0]}"))
@@ -289,13 +250,6 @@ class Stage:
         waiting = [f"`{path}` is {run.steps[path].state}" for path in run.active]
         said = f"the run never ends: {listed(waiting, last='and')}, and nothing is due any more"
         return Failure(said, self.script.case.name.span)
-
-
-def _is_of(due: _Due, run_id: str, path: str, token: int) -> bool:
-    event = due.event
-    if not isinstance(event, Succeed | Fail) or due.run_id != run_id:
-        return False
-    return event.path == path and event.token <= token
 
 
 def _broken(path: str, answer: Answer, wrong: Violation) -> Failure:
