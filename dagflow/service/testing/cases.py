@@ -231,7 +231,7 @@ class Case(Given):
     """One run: what it meets, and what is expected of it."""
 
     name: At[str] = shaped(NAME, "what the case shows, on one line")
-    expect: Expect = shaped(Record(Expect), "what becomes of the run")
+    expect: Expect = shaped(Record(Expect, shorthand="status"), "what becomes of the run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +246,11 @@ class CaseFile:
     )
     defaults: Given | None = shaped(
         Record(Given), "what each case has unless it says otherwise", default=None
+    )
+    not_reached: tuple[At[str], ...] = shaped(
+        ListOf(Str(), single=True),
+        "parts of the workflow that no case comes to, as the note names them, on purpose",
+        default=(),
     )
     cases: tuple[Case, ...] = shaped(ListOf(Record(Case), minimum=1), "the cases")
     span: Span = NOWHERE

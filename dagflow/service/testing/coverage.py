@@ -12,26 +12,32 @@ from dagflow.service.testing.trace import EXPIRED, RAN, SKIPPED, Reached, branch
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many parts of a plan cases came to, of how many, and those that they did not."""
+    """How many parts of a plan cases came to, of how many, and those that they did not.
+
+    `needless` are parts that cases came to, though files say that none does.
+    """
 
     reached: int
     total: int
     missing: tuple[str, ...]
+    needless: tuple[str, ...] = ()
 
 
-def coverage(plan: Plan, reached: AbstractSet[Reached]) -> Coverage:
+def coverage(
+    plan: Plan, reached: AbstractSet[Reached], spared: AbstractSet[str] = frozenset()
+) -> Coverage:
     """Return what cases came to of a plan; the workflows that it calls have tests of their own.
 
-    Of a step that was never run, its branches, guard and handlers are not named again.
+    Of a step that was never run, its branches, guard and handlers are not named again; what is
+    `spared` is not named at all.
     """
     parts = [part for step in steps_of(plan) for part in parts_of(step)]
     missing = [part for part in parts if part not in reached]
     unrun = {path for path, part in missing if part == RAN}
-    told = [
-        name(path, part) for path, part in missing
-        if part == RAN or path not in unrun
-    ]  # fmt: skip
-    return Coverage(len(parts) - len(missing), len(parts), tuple(told))
+    told = [name(*it) for it in missing if it[1] == RAN or it[0] not in unrun]
+    needless = {name(*it) for it in parts if it in reached} & spared
+    shown = tuple(it for it in told if it not in spared)
+    return Coverage(len(parts) - len(missing), len(parts), shown, tuple(sorted(needless)))
 
 
 def parts_of(step: PlanStep) -> Iterator[Reached]:

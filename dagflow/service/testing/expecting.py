@@ -31,7 +31,7 @@ def unmet(case: Case, played: Played, subject: Subject) -> Iterator[Failure]:
     """Yield what went otherwise than a case expects, the run before its parts."""
     expect = case.expect
     yield from _status(case, played.run)
-    if expect.error is not None and (expect.status is None or played.run.error is not None):
+    if expect.error is not None and played.run.error is not None:
         yield from _error("the run", expect.error, played.run.error)
     if expect.path is not None:
         yield from _path(expect, played)

@@ -7,10 +7,11 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from dagflow.core.findings import Edit, Finding, Fix
-from dagflow.core.plan import PlanStep
+from dagflow.core.plan import PlanStep, steps_of
 from dagflow.core.source import At
 from dagflow.core.words import closest, listed
 from dagflow.service.testing.cases import Answer, Case, CaseFile, Given
+from dagflow.service.testing.coverage import name, parts_of
 from dagflow.service.testing.paths import selector
 from dagflow.service.testing.reading import trouble
 from dagflow.service.testing.script import ALL, CODE, SCRIPTED
@@ -42,6 +43,9 @@ def misfits(file: CaseFile, subject: Subject) -> tuple[Finding, ...]:
         found += _given(file.defaults, subject)
     for case in file.cases:
         found += [*_given(case, subject), *_expected(case, subject)]
+    parts = {name(*part) for step in steps_of(subject.plan) for part in parts_of(step)}
+    for key in file.not_reached:
+        found += _known(key, parts, "part", "")
     return tuple(sorted(found, key=lambda it: (it.span, it.message)))
 
 

@@ -45,7 +45,7 @@ class People:
 
     def unasked(self) -> Iterator[Act]:
         """Yield what is done at times after the start, whatever the run does."""
-        cancel = self._script.case.cancel
+        cancel = self._script.cancel
         if cancel is not None:
             yield Act(
                 Cancel(by=TESTER), cancel.value, Failure("the run was not cancelled", cancel.span)

@@ -59,6 +59,7 @@ class FileResult:
     workflow: str = ""
     plan: Plan | None = None
     reached: frozenset[Reached] = frozenset()
+    spared: frozenset[str] = frozenset()
 
     @property
     def passed(self) -> bool:
@@ -100,7 +101,7 @@ def run_file(path: str, *, cage: object = None, chosen: Chosen = lambda _: True)
             reached |= came_to
     return FileResult(
         path, (), tuple(results), sources, str(Path(workflow).resolve()), subject.plan,
-        frozenset(reached),
+        frozenset(reached), frozenset(it.value for it in read.file.not_reached),
     )  # fmt: skip
 
 
@@ -162,11 +163,16 @@ def covered(results: tuple[FileResult, ...]) -> dict[str, Coverage]:
     """Return what the files come to together, of each workflow that they test."""
     plans: dict[str, Plan] = {}
     reached: dict[str, set[Reached]] = {}
+    spared: dict[str, set[str]] = {}
     for result in results:
         if result.plan is not None:
             plans.setdefault(result.workflow, result.plan)
             reached.setdefault(result.workflow, set()).update(result.reached)
-    return {_shown(Path(name)): coverage(plan, reached[name]) for name, plan in plans.items()}
+            spared.setdefault(result.workflow, set()).update(result.spared)
+    return {
+        _shown(Path(name)): coverage(plan, reached[name], spared[name])
+        for name, plan in plans.items()
+    }
 
 
 def report_of(result: FileResult) -> Report:

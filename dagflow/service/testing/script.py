@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from dagflow.core.node import Mapping as Written
@@ -16,6 +17,7 @@ from dagflow.core.values import JsonObject
 from dagflow.service.testing.cases import Answer, Case, Decided, Given, Sent, Settled
 from dagflow.service.testing.failure import FailedError, Failure
 from dagflow.service.testing.paths import selector, static_of
+from dagflow.service.testing.reading import instant_of
 from dagflow.service.testing.subject import Subject, model_of
 
 T = TypeVar("T")
@@ -83,6 +85,8 @@ class Script:
     subject: Subject
     inputs: JsonObject
     real: frozenset[str]
+    start: datetime
+    cancel: At[timedelta] | None
     steps: list[Entry[Answer]] = field(default_factory=list)
     tools: list[Entry[Answer]] = field(default_factory=list)
     models: list[Entry[Answer]] = field(default_factory=list)
@@ -158,6 +162,8 @@ def script_of(case: Case, defaults: Given | None, subject: Subject) -> Script:
         subject,
         inputs,
         real,
+        instant_of(own.clock or common.clock),
+        own.cancel or common.cancel,
         steps=_answers("the answer of step", own.steps, common.steps),
         tools=_answers("the answer of tool", own.tools, common.tools),
         models=_answers("the answer of model", own.models, common.models),

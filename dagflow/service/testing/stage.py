@@ -48,7 +48,6 @@ from dagflow.service.testing.difference import place_in
 from dagflow.service.testing.failure import FailedError, Failure
 from dagflow.service.testing.paths import static_of, whole
 from dagflow.service.testing.people import People
-from dagflow.service.testing.reading import instant_of
 from dagflow.service.testing.script import Script, picked
 from dagflow.service.testing.trace import Trace
 from dagflow.store.rows import Header
@@ -77,7 +76,7 @@ class Stage:
         self.script = script
         self.trace = Trace()
         self._services = services
-        self._clock = FakeClock(instant_of(script.case.clock))
+        self._clock = FakeClock(script.start)
         self._start = self._clock.now()
         self._doorbell = InlineDispatcher()
         store = ScriptedStore(self._stands_in)
@@ -194,7 +193,8 @@ class Stage:
             self._answer_for(header)
         for question in self.trace.take_questions():
             record = self._engine.run(question.run_id).steps[question.path]
-            act = self._people.act(question, record)
+            waits = record.state == question.state  # what stopped it may have come with it
+            act = self._people.act(question, record) if waits else None
             if act is not None:
                 self._later(question.run_id, act.event, act.after, act.said)
 

@@ -58,7 +58,13 @@ def _painted(style: str, text: str, color: bool) -> str:
 
 
 def coverage_text(name: str, found: Coverage, *, everything: bool = False) -> str:
-    """Write what no case came to, "" where cases came to everything."""
+    """Write what no case came to, and what one came to on the quiet; "" where there is nothing."""
+    needless = ", ".join(found.needless)
+    told = f"note: {clean(name)}: reached, though `not_reached` has it: {needless}\n"
+    return (told if needless else "") + _missing(name, found, everything=everything)
+
+
+def _missing(name: str, found: Coverage, *, everything: bool) -> str:
     if not found.missing:
         return ""
     shown = found.missing if everything else found.missing[:SHOWN]
