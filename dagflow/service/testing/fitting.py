@@ -76,10 +76,10 @@ def _given(given: Given, subject: Subject) -> Iterator[Finding]:
 
 def _of_kind(key: At[str], answers: Iterable[Answer], kind: str) -> Iterator[Finding]:
     for answer in answers:
-        for name, kinds in OWNERS.items():
-            if getattr(answer, name) is not None and kind not in kinds:
+        for part, kinds in OWNERS.items():
+            if getattr(answer, part) is not None and kind not in kinds:
                 said = (
-                    f"`{key.value}` is of kind {kind}, and `{name}` is for {listed(sorted(kinds))}"
+                    f"`{key.value}` is of kind {kind}, and `{part}` is for {listed(sorted(kinds))}"
                 )
                 yield trouble(said, answer.span, "every kind may answer with `output` or `error`")
 
