@@ -28,11 +28,10 @@ from dagflow.executor.steps.context import WorkContext
 from dagflow.expr.schema import Violation, explain, normalised
 from dagflow.llm.protocol import ChatChunk, ChatClient, ChatRequest, Usage
 from dagflow.service.testing.cases import Answer, Failing
+from dagflow.tools.call import named
 from dagflow.tools.http import Response
 from dagflow.tools.request import draft
 from dagflow.tools.responses import Policy, output_of
-
-SUCCESS = range(200, 300)
 
 
 async def performed_by(
@@ -49,22 +48,39 @@ async def performed_by(
     return await performed(attempt, context, work)
 
 
-async def answered(
-    attempt: Attempt, answer: Answer, clock: Clock
-) -> tuple[Succeed | Fail, Violation | None]:
-    """Return the report of an attempt that ends as scripted, and how the script breaks a promise.
+async def answered(attempt: Attempt, answer: Answer, clock: Clock) -> Succeed | Fail | Violation:
+    """Return the report of an attempt that ends as scripted, or how the script breaks a promise.
 
     A promise is the response schema of an operation, or the output's of a step. An `error` that
     was asked for breaks none.
     """
+    wrong = _unpromised(attempt, answer)
+    if wrong is not None:
+        return wrong
     work, services = _work(attempt, answer)
     event = await performed_by(attempt, work, services, clock)
-    if answer.error is not None:
-        return event, None
+    if answer.error is not None or answer.status is not None:
+        return event
     if isinstance(event, Fail):
         error = event.error
-        return event, Violation("", error.message) if error.error_class == "schema" else None
-    return event, broken(attempt.step, event.output)
+        return Violation("", error.message) if error.error_class == "schema" else event
+    return broken(attempt.step, event.output) or event
+
+
+def _unpromised(attempt: Attempt, answer: Answer) -> Violation | None:
+    """Return how a scripted response is not what its operation promises."""
+    if answer.status is None:
+        return None
+    wire = attempt.tools[str(attempt.step.body["operation"])]
+    try:
+        output_of(wire, _http(wire, answer), policy=_policy(attempt), warn=lambda _: None)
+    except StepError as error:
+        return Violation("", error.message) if error.error_class == "schema" else None
+    return None
+
+
+def _policy(attempt: Attempt) -> Policy:
+    return cast("Policy", attempt.step.body.get("responses", "strict"))
 
 
 def broken(step: PlanStep, output: JsonValue) -> Violation | None:
@@ -115,9 +131,10 @@ def _response(answer: Answer) -> StepWork:
         wire = attempt.tools[str(attempt.step.body["operation"])]
         given = context.resolve_secrets(attempt.arguments)
         arguments = given if isinstance(given, dict) else {}
-        draft(wire, arguments, idempotency_key=attempt.idempotency_key)  # it must have a form
-        policy = cast("Policy", attempt.step.body.get("responses", "strict"))
-        return output_of(wire, _http(wire, answer), policy=policy, warn=lambda _: None)
+        response = _http(wire, answer)
+        with named(wire):
+            draft(wire, arguments, idempotency_key=attempt.idempotency_key)  # it must have a form
+            return output_of(wire, response, policy=_policy(attempt), warn=lambda _: None)
 
     return work
 

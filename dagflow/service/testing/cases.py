@@ -27,7 +27,7 @@ from dagflow.core.shape import (
 from dagflow.core.source import NOWHERE, At, Span
 from dagflow.core.workflow import ErrorName
 
-NAME = Str(pattern=r"(?s)(?=.*\S)[^\n]*", max_length=200)
+NAME = Str(pattern=r"[^\n]*\S[^\n]*", max_length=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +240,7 @@ class CaseFile:
 
     dagflow_test: At[int] = shaped(Int(minimum=1, maximum=1), "version of test files: 1")
     workflow: At[str] | None = shaped(
-        Str(pattern=r"(?s).+", max_length=4096),
+        Str(max_length=4096),
         "the workflow's file, from this one (default: NAME.yaml for NAME.test.yaml)",
         default=None,
     )

@@ -68,7 +68,9 @@ def _given(given: Given, subject: Subject) -> Iterator[Finding]:
     for key, _ in given.signals:
         yield from _known(key, subject.signals, "signal that a step waits for", "")
     for key, _ in given.settle:
-        yield from _only(key, subject, frozenset({"tool", "python", "shell", "llm"}), "is known")
+        yield from _only(
+            key, subject, frozenset({"tool", "python", "shell", "llm"}), "leaves no outcome unknown"
+        )
     for key in given.real:
         if key.value != ALL:
             yield from _only(key, subject, CODE, "has no code to run")
@@ -95,7 +97,7 @@ def _expected(case: Case, subject: Subject) -> Iterator[Finding]:
         yield from _known(key, subject.operations.keys(), "operation of a tool", "")
     schema = subject.plan.outputs
     for key, _ in expect.outputs:
-        yield from _known(key, {name for name, _ in schema}, "output of the workflow", "")
+        yield from _known(key, {name for name, _ in schema}, "output", "")
 
 
 def _only(key: At[str], subject: Subject, kinds: AbstractSet[str], but: str) -> Iterator[Finding]:

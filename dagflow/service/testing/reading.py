@@ -58,10 +58,17 @@ def read_cases(source: Source) -> Read:
     )
     file = None if values is None else CaseFile(**values, span=root.span)
     found = list(problems.findings())
+    unread = [it.span for it in found]
     for given in _givens(file):
-        found += _demands(given)
+        found += [it for it in _demands(given) if not any(_holds(it.span, at) for at in unread)]
     found += _doubles(file)
     return Read(file, tuple(sorted(found, key=lambda it: (it.span, it.message))))
+
+
+def _holds(span: Span, other: Span) -> bool:
+    """Tell whether a place is inside of another: something there could not be read."""
+    first, last = (span.line, span.column), (span.end_line, span.end_column)
+    return first <= (other.line, other.column) < last
 
 
 def _no_steps(_written: Any, _spot: Spot) -> Bad:

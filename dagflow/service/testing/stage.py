@@ -163,9 +163,9 @@ class Stage:
         """Return how an attempt ends, as scripted or for real."""
         if answer is None:
             return await self._real(attempt)
-        event, wrong = await answered(attempt, answer, self._clock)
-        if wrong is not None:
-            raise FailedError(_broken(self._whole(attempt.run_id, attempt.path), answer, wrong))
+        event = await answered(attempt, answer, self._clock)
+        if isinstance(event, Violation):
+            raise FailedError(_broken(self._whole(attempt.run_id, attempt.path), answer, event))
         return event
 
     async def _real(self, attempt: Attempt) -> Succeed | Fail:

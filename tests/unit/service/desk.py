@@ -45,7 +45,8 @@ steps:
   fetch:
     tool: desk.getTicket
     with: {path: {id: "${{ inputs.ticket }}"}}
-    retry: {attempts: 3, backoff: 10s, factor: 2, jitter: 0, on: [timeout, network, http_5xx, rate_limited]}
+    retry:
+      {attempts: 3, backoff: 10s, jitter: 0, on: [timeout, network, http_5xx, rate_limited]}
     timeout: 5s
   grade:
     llm: {prompt: "Grade: ${{ steps.fetch.output.body.text }}", max_tokens: 50}

@@ -32,7 +32,8 @@ GOOD = [
     expect: {steps: {fetch: {attempts: 2}}}
     """,
     """
-    steps: {fetch: [{error: {class: rate_limited, retry_after: 2m}}, {status: 200, body: {text: x}}]}
+    steps:
+      fetch: [{error: {class: rate_limited, retry_after: 2m}}, {status: 200, body: {text: x}}]
     expect: {steps: {fetch: {attempts: 2, output: {status: 200, body: {text: x}}}}}
     """,
     # by tool, and by model
@@ -53,7 +54,9 @@ GOOD = [
     expect:
       path: [fetch, grade, route, ask, call]
       steps:
-        ask: {asked: Call somebody for T-1?, output: {by: ana, comment: go, at: "2026-01-01T00:09:00.000000Z"}}
+        ask:
+          asked: Call somebody for T-1?
+          output: {by: ana, comment: go, at: "2026-01-01T00:09:00.000000Z"}
         call: {with: {body: {text: T-1}}}
         close: {status: skipped, reason: upstream}
     """,
