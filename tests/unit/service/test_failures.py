@@ -55,9 +55,9 @@ SAID: dict[str, list[str]] = {
     ],
     "steps: {grade: {text: high}}\nexpect: succeeded": [
         (
-            "the scripted output of step `grade` breaks its schema at /: the answer is not the JSON "
-            "that was asked for (not JSON: Expecting value: line 1 column 1 (char 0)): 'high' (use a "
-            "server that keeps `response_format: json_schema`)"
+            "the scripted output of step `grade` breaks its schema at /: the answer is not the "
+            "JSON that was asked for (not JSON: Expecting value: line 1 column 1 (char 0)): 'high' "
+            "(use a server that keeps `response_format: json_schema`)"
         )
     ],
     "steps: {close: {output: {closed: 3}}}\nexpect: succeeded": [
@@ -76,8 +76,8 @@ SAID: dict[str, list[str]] = {
     "expect: failed": ["the run ended otherwise | failed | succeeded"],
     "steps: {fetch: {status: 404}}\nexpect: succeeded": [
         (
-            "the run ended otherwise | succeeded | failed: http_4xx: step fetch: GET /tickets/{id} at "
-            "http://127.0.0.1:1: the server answered 404"
+            "the run ended otherwise | succeeded | failed: http_4xx: step fetch: "
+            "GET /tickets/{id} at http://127.0.0.1:1: the server answered 404"
         )
     ],
     "steps: {fetch: {status: 404}}\nexpect: {error: timeout}": [
@@ -103,8 +103,8 @@ SAID: dict[str, list[str]] = {
     # ── its path ──
     "expect: {path: [fetch, grade, route, ask]}": [
         (
-            "the run did not come to `ask` there: `close` came instead | fetch → grade → route → ask"
-            " | fetch → grade → route → close"
+            "the run did not come to `ask` there: `close` came instead | "
+            "fetch → grade → route → ask | fetch → grade → route → close"
         )
     ],
     "expect: {path: [fetch, grade]}": [
