@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema_rs
@@ -61,7 +62,7 @@ def test_the_text_has_a_line_a_case_and_shows_where_one_fails(
 def test_json_has_everything_with_its_place(tmp_path: Path) -> None:
     found = run(tmp_path, TWO)
 
-    value = as_json((found,), covered((found,)))
+    value: Any = as_json((found,), covered((found,)))
 
     assert json.loads(json.dumps(value)) == value
     assert value["passed"] is False
