@@ -18,7 +18,7 @@ from tests.property.reference import Flow, Reference, Step
 
 FULL = os.environ.get("DAGFLOW_FULL") == "1"
 COUNT = settings(
-    max_examples=1000 if FULL else 60,
+    max_examples=1000 if FULL else 30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -65,9 +65,8 @@ def played(flow: Flow, folder: Path) -> FileResult | None:
             },
         },
     }
-    scripts = {
-        s.name: answers(s) for s in flow.steps if not s.is_switch and s.name in subject.steps
-    }
+    work = [step for step in flow.steps if not step.is_switch and step.name in subject.steps]
+    scripts = {step.name: answers(step) for step in work}
     text = {
         "dagflow_test": 1,
         "defaults": {"inputs": {"n": flow.n}, "steps": scripts},

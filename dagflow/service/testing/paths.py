@@ -32,7 +32,9 @@ class Selector:
 def selector(text: str) -> Selector | None:
     """Return what a path of a test file picks, or None for a text that is no path of a step."""
     parts = list(_PART.finditer(text))
-    if "".join(part[0] for part in parts) != text or not parts or parts[-1]["index"]:
+    if not parts or "".join(part[0] for part in parts) != text:
+        return None
+    if parts[0]["joint"] or parts[-1]["index"]:
         return None
     pattern = "".join(_written(part, last=part is parts[-1]) for part in parts)
     exact = sum(part["index"] is not None for part in parts)
