@@ -368,6 +368,13 @@ def test_test_runs_the_cases_that_are_selected_and_writes_files(shell: Shell) ->
     assert shell("test", "--format", "json").json["passed"] is False
 
 
+def test_check_tells_a_test_file_from_a_workflow(shell: Shell) -> None:
+    answer = shell("check", shell.write("hello.test.yaml", FAILING))
+
+    assert answer.code == 1
+    assert "this is a test file, and no workflow" in answer.out
+
+
 def test_test_without_a_test_says_so(shell: Shell) -> None:
     answer = shell("test", shell.write("hello.yaml", HELLO))
 

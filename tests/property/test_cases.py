@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ COUNT = settings(
 )
 
 
-def interpreted(flow: Flow) -> tuple[dict[str, str], str]:
+def interpreted(flow: Flow) -> tuple[Mapping[str, str], str]:
     """Return the states of the steps and the outcome, by the reference."""
     reference = Reference(flow)
     reference.start()
@@ -36,7 +37,7 @@ def interpreted(flow: Flow) -> tuple[dict[str, str], str]:
 
 def answers(step: Step) -> list[dict[str, Any]]:
     """Return the script of a step; its last answer is given as often as need be."""
-    given = [
+    given: list[dict[str, Any]] = [
         {"output": {"v": number}} if ending == "ok" else {"error": ending}
         for number, ending in enumerate(step.script, start=1)
     ]

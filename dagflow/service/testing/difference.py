@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Final
 
 from dagflow.core.node import Mapping, Node, Scalar, Sequence, plain
 from dagflow.core.pointers import under
@@ -13,15 +14,23 @@ from dagflow.core.text import abridged
 from dagflow.core.values import JsonValue
 from dagflow.core.words import nearest
 
+LONG: Final = 60
+AROUND: Final = 20
+"""Characters shown on both sides of the place where long texts part."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place at which two values differ: a JSON Pointer into the value, and both sides."""
+    """One place at which two values differ: a JSON Pointer into the value, and both sides.
+
+    `hint` says of long texts where they part.
+    """
 
     pointer: str
     span: Span
     expected: str
     got: str
+    hint: str = ""
 
 
 def differences(wanted: Node, got: JsonValue, pointer: str = "") -> Iterator[Difference]:
@@ -42,7 +51,8 @@ def differences(wanted: Node, got: JsonValue, pointer: str = "") -> Iterator[Dif
     elif isinstance(wanted, Sequence) and isinstance(got, list):
         yield from _of_lists(wanted, got, pointer)
     elif not _same(wanted, got):
-        yield Difference(pointer, wanted.span, shown(plain(wanted)), shown(got))
+        meant = plain(wanted)
+        yield Difference(pointer, wanted.span, shown(meant), shown(got), _parting(meant, got))
 
 
 def _of_lists(wanted: Sequence, got: list[JsonValue], pointer: str) -> Iterator[Difference]:
@@ -55,6 +65,19 @@ def _of_lists(wanted: Sequence, got: list[JsonValue], pointer: str) -> Iterator[
     elif len(got) > len(wanted.items):
         at = f"{pointer}/{len(wanted.items)}"
         yield Difference(at, wanted.span, "no more items", shown(got[len(wanted.items)]))
+
+
+def _parting(wanted: JsonValue, got: JsonValue) -> str:
+    """Say where two long texts part; of short ones everybody sees it."""
+    if not isinstance(wanted, str) or not isinstance(got, str):
+        return ""
+    if min(len(wanted), len(got)) < LONG:
+        return ""
+    pairs = enumerate(zip(wanted, got, strict=False))
+    at = next((n for n, (one, other) in pairs if one != other), min(len(wanted), len(got)))
+    here = slice(max(0, at - AROUND), at + AROUND)
+    one, other = shown(wanted[here]), shown(got[here])
+    return f"they part at character {at + 1}: expected {one}, got {other}"
 
 
 def _same(wanted: Node, got: JsonValue) -> bool:

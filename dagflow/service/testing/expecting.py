@@ -199,7 +199,7 @@ def _value(subject: str, wanted: Node, got: JsonValue) -> Iterator[Failure]:
     for index, it in enumerate(found[:MOST]):
         at = f" at {it.pointer}" if it.pointer else ""
         more = "there are more differences" if index == MOST - 1 and len(found) > MOST else ""
-        yield Failure(f"{subject} differs{at}", it.span, it.expected, it.got, help=more)
+        yield Failure(f"{subject} differs{at}", it.span, it.expected, it.got, it.hint or more)
 
 
 def span_text(span: timedelta) -> str:

@@ -230,6 +230,21 @@ def test_values_differ_where_they_do(wanted: str, got: object, said: list[str]) 
     assert [clean(it) for it in found] == [it.replace("  {}", " {}") for it in said]
 
 
+def test_of_long_texts_it_is_said_where_they_part(tmp_path: Path) -> None:
+    text = "The shop is down since this morning, and nobody can buy anything at all."
+    case_ = f"""
+    steps: {{fetch: {{status: 200, body: {{text: "{text}"}}}}}}
+    expect: {{steps: {{fetch: {{output: {{body: {{text: "{text.replace("buy", "sell")}"}}}}}}}}}}
+    """
+
+    (failure,) = case(tmp_path, case_).cases[0].failures
+
+    assert failure.help == (
+        'they part at character 53: expected "ing, and nobody can sell anything at all", '
+        'got "ing, and nobody can buy anything at all."'
+    )
+
+
 # ── files that can't be run ──
 
 REFUSED: dict[str, list[str]] = {
