@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from dagflow.core.node import Node
+from dagflow.core.references import resolved
 from dagflow.core.run import Run, StepFailure, StepRecord
 from dagflow.core.source import At
 from dagflow.core.text import counted
@@ -177,7 +178,8 @@ def _state(record: StepRecord) -> str:
 def _input(subject: str, wanted: ExpectedStep, given: JsonValue) -> Iterator[Failure]:
     recorded = given if isinstance(given, dict) else {}
     if wanted.with_ is not None:
-        yield from _value(f"the `with` of {subject}", wanted.with_, recorded.get("with"))
+        said = resolved(recorded.get("with"), "${{{{ secrets.{} }}}}".format)
+        yield from _value(f"the `with` of {subject}", wanted.with_, said)
     if wanted.asked is not None:
         said = _asked(recorded.get("body"))
         if wanted.asked.value not in said:

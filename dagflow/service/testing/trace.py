@@ -29,7 +29,8 @@ class Question:
 class Trace:
     """The moves of a case. `began` are steps by their path from the root run, in order, once.
 
-    `questions` are those not yet taken; `reached` the parts of the root run's plan.
+    `questions` are those not yet taken; `runs` the path of the step that started each run, by id;
+    `steps` those of the root run's plan, and `reached` the parts of it that the run came to.
     """
 
     began: dict[str, None] = field(default_factory=dict)
@@ -37,11 +38,13 @@ class Trace:
     calls: Counter[str] = field(default_factory=Counter)
     reached: set[Reached] = field(default_factory=set)
     runs: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, PlanStep] = field(default_factory=dict)
 
     def note(self, plan: Plan, run: Run, changes: Iterable[Change]) -> None:
         """Note what a decision changes in a run."""
         self.runs.setdefault(run.id, run.prefix)
-        steps = None
+        if not self.steps and not run.prefix:
+            self.steps.update((step.path, step) for step in steps_of(plan))
         for change in changes:
             if not isinstance(change, StepChanged) or change.before == change.after:
                 continue
@@ -51,8 +54,7 @@ class Trace:
             if change.after in ASKING:
                 self.questions.append(Question(run.id, change.path, path, change.after))
             if not run.prefix:
-                steps = steps or {step.path: step for step in steps_of(plan)}
-                self._reach(steps[static_of(change.path)], change)
+                self._reach(self.steps[static_of(change.path)], change)
 
     def take_questions(self) -> list[Question]:
         """Return the questions that have come up since."""

@@ -158,6 +158,13 @@ def test_real_code_runs_in_the_sandbox_with_a_secret_made_up_from_its_name(tmp_p
     assert b"test-secret-TOKEN" in action.files["step.json"]
 
 
+def test_a_secret_is_expected_as_it_is_written(tmp_path: Path) -> None:
+    wanted = '{steps: {use: {with: {token: "${{ secrets.TOKEN }}"}}}}'
+    cases = f"cases: [{{name: it, steps: {{use: {{output: {{length: 3}}}}}}, expect: {wanted}}}]\n"
+
+    assert failures(play(tmp_path, SECRET, cases)) == []
+
+
 def test_a_host_without_a_sandbox_is_a_failure_that_says_so(tmp_path: Path) -> None:
     found = play(tmp_path, SECRET, REAL, Box(kind="sandbox"))
 
