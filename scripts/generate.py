@@ -18,6 +18,7 @@ from dagflow.compiler.rule import Rule
 from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.json_schema import workflow_schema
 from dagflow.core.values import JsonObject
+from dagflow.service.testing.json_schema import cases_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,6 +28,7 @@ def generated() -> dict[str, str]:
     pages = {f"docs/rules/{rule.code}.md": page(rule) for rule in ALL}
     return {
         "schemas/workflow.v1.json": written(workflow_schema()),
+        "schemas/test.v1.json": written(cases_schema()),
         **{f"schemas/{file}": written(published(file)) for file in PUBLISHED},
         "schemas/api.v1.json": written(api_document()),
         "docs/rules/README.md": index(ALL),

@@ -17,9 +17,10 @@ from dagflow.core.text import clean
 from dagflow.core.words import nearest
 
 COMMANDS: Final = {
-    "init": "Write a commented starter workflow and its tool document.",
+    "init": "Write a commented starter workflow, its tests and its tool document.",
     "check": "Check workflow files and print the report.",
     "explain": "Say what a finding means, with a bad and a good example.",
+    "test": "Run workflows with scripted tools, models, people and time.",
     "plan": "Write the compiled plan.",
     "graph": "Draw a workflow's graph, or the states of one step.",
     "run": "Run a workflow here, and wait for its end.",
@@ -28,7 +29,7 @@ COMMANDS: Final = {
     "dev": "Serve the API, with engine and worker in one process.",
     "llm": "Serve a local model over the OpenAI protocol.",
     "doctor": "Say what this machine can do, and how to mend what it can't.",
-    "schema": "Print the JSON Schema of workflow files, for editors.",
+    "schema": "Print the JSON Schema of workflow or test files, for editors.",
 }
 
 

@@ -115,7 +115,10 @@ class StepsOf:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of one shape; with `single`, one item may stand without the brackets."""
+    """A list of one shape; with `single`, one item may stand without the brackets.
+
+    That one is read as `Alone`, for where it means another thing than a list of one.
+    """
 
     item: Shape
     minimum: int = 0
@@ -124,9 +127,10 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """name → value of one shape."""
+    """name → value of one shape; with `free`, any text may be the name."""
 
     value: Shape
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,12 @@ def _slot(item: Field[Any]) -> Slot:
         doc=item.metadata["doc"],
         required=required,
     )
+
+
+class Alone(tuple[T, ...]):
+    """The one item of a list that stood without brackets."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

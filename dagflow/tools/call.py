@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from dagflow.core.errors import StepError
@@ -47,8 +48,7 @@ async def call(
     Raises `StepError`: schema (arguments or response break their schemas; the message has a JSON
     Pointer and no values), network, timeout, http_4xx, rate_limited, http_5xx, output_limit.
     """
-    name = f"{wire['method']} {wire['path']}"
-    try:
+    with named(wire):
         _check_arguments(wire, arguments)
         made = draft(wire, arguments, idempotency_key=idempotency_key)
         response = await _send(
@@ -56,8 +56,15 @@ async def call(
             hide=hide,
         )  # fmt: skip
         return output_of(wire, response, policy=responses, warn=warn)
+
+
+@contextmanager
+def named(wire: JsonObject) -> Iterator[None]:
+    """Have every `StepError` say which operation it comes from, and of which server."""
+    try:
+        yield
     except StepError as error:
-        where = f"{name} at {origin_of(str(wire['server']))}"
+        where = f"{wire['method']} {wire['path']} at {origin_of(str(wire['server']))}"
         raise StepError(
             error.error_class,
             f"{where}: {error.message}",

@@ -315,7 +315,9 @@ def test_the_starter_checks_and_runs(shell: Shell) -> None:
     checked = shell("check", "new/workflow.yaml", "--fail-on", "warning")
     answer = shell("run", "new/workflow.yaml", "-i", "text=the quick brown fox")
 
+    tested = shell("test", "new", "--require-coverage")
     assert checked.code == 0, checked.out
+    assert tested.code == 0, tested.out
     assert answer.json == {"verdict": "a short text, its longest word is quick"}
     assert shell("init", "new").code == 5
 
@@ -324,6 +326,60 @@ def test_the_published_schema_is_what_the_command_prints(shell: Shell) -> None:
     committed = Path(__file__).parents[2] / "schemas" / "workflow.v1.json"
 
     assert shell("schema").json == json.loads(committed.read_text())
+    of_tests = committed.with_name("test.v1.json")
+    assert shell("schema", "--tests").json == json.loads(of_tests.read_text())
+
+
+FAILING = """\
+dagflow_test: 1
+workflow: ./hello.yaml
+cases:
+  - {name: greets, inputs: {name: Ann}, expect: {}}
+  - {name: sulks, inputs: {name: Ann}, expect: {status: failed}}
+"""
+
+
+def test_test_says_which_case_fails_where_and_exits_with_1(shell: Shell) -> None:
+    shell.write("hello.yaml", HELLO)
+    shell.write("hello.test.yaml", FAILING)
+
+    answer = shell("test", "hello.yaml")
+
+    assert (answer.code, answer.err) == (1, "")
+    assert "  ok      greets\n  FAILED  sulks\n" in answer.out
+    assert "--> hello.test.yaml:5:" in answer.out
+    assert answer.out.endswith("FAILED 1 case passed, 1 failed, in 1 file\n")
+
+
+def test_test_runs_the_cases_that_are_selected_and_writes_files(shell: Shell) -> None:
+    shell.write("hello.yaml", HELLO)
+    shell.write("hello.test.yaml", FAILING)
+
+    one = shell("test", "-k", "GREETS")
+    none = shell("test", "-k", "weeps")
+    both = shell("test", "-k", "sulks", "--require-coverage")
+    junit = shell("test", "--format", "junit", "-o", "results.xml")
+
+    assert (one.code, one.out.splitlines()[-1]) == (0, "ok 1 case passed, in 1 file")
+    assert (none.code, both.code) == (2, 2)
+    assert "no case has 'weeps'" in none.err
+    assert (junit.code, junit.out, junit.err) == (1, "", "results: results.xml\n")
+    assert '<testcase name="greets"' in (shell.folder / "results.xml").read_text()
+    assert shell("test", "--format", "json").json["passed"] is False
+
+
+def test_check_tells_a_test_file_from_a_workflow(shell: Shell) -> None:
+    answer = shell("check", shell.write("hello.test.yaml", FAILING))
+
+    assert answer.code == 1
+    assert "this is a test file, and no workflow" in answer.out
+
+
+def test_test_without_a_test_says_so(shell: Shell) -> None:
+    answer = shell("test", shell.write("hello.yaml", HELLO))
+
+    assert answer.code == 2
+    assert "hello.yaml has no tests: there is no hello.test.yaml beside it" in answer.err
 
 
 def test_doctor_tries_everything(shell: Shell) -> None:

@@ -25,9 +25,7 @@ from tests.scenarios.flows import House, Script, compiled, eventually, failing
 from tests.scenarios.test_course import CLEANS, LATE
 
 ROOT = Path(__file__).parents[2]
-WORKFLOWS = sorted(
-    path for path in (ROOT / "workflows").glob("*.yaml") if not path.name.endswith(".openapi.yaml")
-)
+WORKFLOWS = sorted(path for path in (ROOT / "workflows").glob("*.yaml") if "." not in path.stem)
 FAULTY = sorted(
     path
     for path in (ROOT / "tests" / "golden" / "faulty").glob("*.yaml")

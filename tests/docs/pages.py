@@ -6,6 +6,9 @@ page doesn't see, say more of the block that follows them:
     <!-- file: NAME -->                    the block is a file beside the workflows after it
     <!-- run: {"input": 1} -->             the outputs of the last workflow with these inputs
     <!-- checked as NAME: OLD => NEW -->   how the report on the last workflow begins, with a change
+    <!-- tested: OLD => NEW -->            how the results of its tests begin, with a change
+
+A ```yaml block that begins with `dagflow_test: 1` is the tests of the last workflow.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ class Example:
     files: dict[str, str] = field(default_factory=dict)
     runs: list[tuple[str, str]] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+    tests: list[str] = field(default_factory=list)
+    results: list[Report] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -70,6 +75,12 @@ def examples(page: Path) -> Iterator[Example]:
         elif found := re.fullmatch(r"checked as (\S+): (.+) => (.+)", said):
             assert last is not None, f"{page.name}: {said} has no workflow before it"
             last.reports.append(Report(found[1], found[2], found[3], body))
+        elif found := re.fullmatch(r"tested: (.+) => (.+)", said):
+            assert last is not None, f"{page.name}: {said} has no workflow before it"
+            last.results.append(Report("", found[1], found[2], body))
+        if block["kind"] == "yaml" and body.startswith("dagflow_test: 1\n"):
+            assert last is not None, f"{page.name}: tests have no workflow before them"
+            last.tests.append(body)
         if block["kind"] == "yaml" and body.startswith("dagflow: 1\n"):
             if last is not None:
                 yield last

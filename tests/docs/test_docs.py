@@ -17,6 +17,9 @@ from dagflow.core.workflow import Step, Workflow
 from dagflow.service.bundle import read_bundle
 from dagflow.service.check import Checked, check
 from dagflow.service.plans import load_plan
+from dagflow.service.testing.running import FileResult
+from dagflow.service.testing.running import run_file as run_tests
+from dagflow.service.testing.text import file_text
 from tests.docs.pages import EXAMPLES, PAGES, ROOT, Example, Report, links
 from tests.workflows.desk import run_file
 
@@ -82,10 +85,37 @@ def test_a_workflow_is_refused_with_the_words_of_the_page(
     assert said[: len(shown)] == shown
 
 
+TESTED = [example for example in EXAMPLES if example.tests]
+
+
+def results_of(example: Example, folder: Path, text: str) -> FileResult:
+    written(example, folder)
+    (folder / "workflow.test.yaml").write_text(text)
+    return run_tests("workflow.test.yaml")
+
+
+@pytest.mark.parametrize("example", TESTED, ids=lambda it: it.id)
+def test_the_tests_of_a_page_pass_and_fail_with_its_words(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text in example.tests:
+        found = results_of(example, tmp_path, text)
+        assert found.passed, file_text(found)
+    for result in example.results:
+        assert result.old in example.tests[-1]
+        before, _, after = example.tests[-1].rpartition(result.old)
+        found = results_of(example, tmp_path, f"{before}{result.new}{after}")
+        said = [line.rstrip() for line in file_text(found).splitlines()]
+        shown = [line.rstrip() for line in result.shown.strip().splitlines()]
+        assert said[: len(shown)] == shown
+
+
 def test_pages_have_examples_that_are_checked_run_and_refused() -> None:
     assert len(EXAMPLES) > 10
     assert len(RUNS) > 6
     assert len(REPORTS) > 1
+    assert sum(len(example.results) for example in TESTED) > 0
     assert {example.page for example in EXAMPLES} >= {"README.md", "docs/language.md"}
 
 

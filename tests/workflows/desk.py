@@ -22,7 +22,7 @@ from dagflow.service.plans import load_plan
 from dagflow.settings import Settings
 
 FOLDER = Path(__file__).resolve().parents[2] / "workflows"
-NAMES = sorted(p.stem for p in FOLDER.glob("*.yaml") if not p.name.endswith(".openapi.yaml"))
+NAMES = sorted(p.stem for p in FOLDER.glob("*.yaml") if "." not in p.stem)
 
 During = Callable[[wiring.Runtime, str], Awaitable[None]]
 

@@ -126,3 +126,10 @@ def _summary(report: Report, paint: _Paint) -> str:
 
 def _size(graph: GraphSize) -> str:
     return f"{counted(graph.nodes, 'step')}, {counted(graph.edges, 'edge')}"
+
+
+def quoted(
+    span: Span, sources: Mapping[str, Source], *, color: bool = False, style: str = "error"
+) -> list[str]:
+    """Return a place with its line of the file, as findings show it."""
+    return list(_quote(span, sources, _Paint(color=color), style, marker="-->"))

@@ -75,6 +75,16 @@ def workflow_schema_text() -> str:
     return json.dumps(workflow_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def record_schema(shape: Record) -> JsonObject:
+    """Return the JSON Schema of a record, which may refer to `definition_of` others."""
+    return _record(shape)
+
+
+def definition_of(name: str) -> JsonValue:
+    """Return what the schemas of shapes refer to as `#/definitions/NAME`."""
+    return _definitions()[name]
+
+
 def _definitions() -> JsonObject:
     undo = {kind: KINDS[kind] for kind in sorted(UNDO_KINDS)}
     undo_slots = [slot for slot in STEP_SLOTS.values() if slot.key not in UNDO_UNFIT]
@@ -199,11 +209,8 @@ def _list(shape: ListOf) -> JsonObject:
 
 
 def _map(shape: MapOf) -> JsonObject:
-    return {
-        "type": "object",
-        "propertyNames": {"$ref": "#/definitions/name"},
-        "additionalProperties": _schema(shape.value),
-    }
+    names: JsonObject = {} if shape.free else {"propertyNames": {"$ref": "#/definitions/name"}}
+    return {"type": "object", **names, "additionalProperties": _schema(shape.value)}
 
 
 def _record(shape: Record) -> JsonObject:

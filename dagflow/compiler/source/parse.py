@@ -64,6 +64,9 @@ def parse(source: Source) -> Parsed:
         said = f"a workflow is a mapping, not {found(root)}"
         spot.bad(said, root.span, "it begins with `dagflow: 1` and `name: …`")
         return Parsed(None, problems.findings())
+    if "dagflow_test" in {key.value for key, _ in root.entries} and root.get("dagflow") is None:
+        spot.bad("this is a test file, and no workflow", root.span, "`dagflow test` runs it")
+        return Parsed(None, problems.findings())
     workflow = _workflow(source, root, spot)
     return Parsed(workflow, problems.findings(), frozenset(context.broken))
 

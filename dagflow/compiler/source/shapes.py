@@ -17,6 +17,7 @@ from dagflow.compiler.source.wording import FORMS, expected, found
 from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping, Node, Scalar, Sequence
 from dagflow.core.shape import (
+    Alone,
     AnyOf,
     Bool,
     Cel,
@@ -226,7 +227,7 @@ def _list(shape: ListOf, node: Node, spot: Spot) -> tuple[Any, ...] | Bad:
         if not shape.single or (isinstance(node, Scalar) and node.value is None):
             return wrong(shape, node, spot)
         alone = read(shape.item, node, spot)
-        return BAD if alone is BAD else (alone,)
+        return BAD if alone is BAD else Alone((alone,))
     if len(node.items) < shape.minimum:
         return spot.bad(f"`{spot.label}` is an empty list", node.span, spot.doc)
     values = [
@@ -243,7 +244,7 @@ def _map(shape: MapOf, node: Node, spot: Spot) -> Table[Any] | Bad:
     entries: list[tuple[At[str], Any]] = []
     for key, value in node.entries:
         inner = spot.child(key.value, str(key.value), key.span, spot.doc)
-        name = name_of(key, inner)
+        name = At(str(key.value), key.span) if shape.free else name_of(key, inner)
         item = read(shape.value, value, inner)
         if isinstance(name, Bad) or not twins.admits(name.value, name.span, inner, spot.label):
             continue

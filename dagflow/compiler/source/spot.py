@@ -63,7 +63,7 @@ class Spot(NamedTuple):
     def subject(self) -> str:
         """Return how messages call what stands here."""
         if not self.label:
-            return "the workflow"
+            return self.noun or "the workflow"
         return f"{self.noun} `{self.label}`" if self.noun else f"`{self.label}`"
 
     def about(self, doc: str) -> Spot:
