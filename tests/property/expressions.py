@@ -119,7 +119,15 @@ BOOLEANS: Final[tuple[Make, ...]] = (
         f"timestamp('2026-01-01T12:00:00Z') + duration('{m.pick('1h', '36h', '90s')}')"
     ),
 )
-PATTERNS: Final = ("^a+b$", "[0-9]", "^(red|green)$", "a{2,3}", "^[^a]*$", "b.?1", "^\\\\d+$")
+PATTERNS: Final[tuple[str, ...]] = (
+    "^a+b$",
+    "[0-9]",
+    "^(red|green)$",
+    "a{2,3}",
+    "^[^a]*$",
+    "b.?1",
+    "^\\\\d+$",
+)
 
 INTS: Final[tuple[Make, ...]] = (
     lambda m, d: f"({m.of('int', d)} {m.pick('+', '-', '*', '/', '%')} {m.of('int', d)})",

@@ -20,7 +20,7 @@ from dagflow.expr.reads import paths_of
 MOST: Final = 40
 """How many conditions are kept for one step; the nearest matter most."""
 
-_RAN: Final = frozenset({"success"})
+_SUCCESS: Final = frozenset({"success"})
 _TRUE: Final = Const("bool", True)
 
 
@@ -43,52 +43,72 @@ class Above:
     def __init__(self, graphs: Graphs) -> None:
         self._graphs = graphs
         self._ready: dict[str, tuple[Asked, ...]] = {}
-        self._success: dict[str, tuple[Asked, ...]] = {}
+        self._chosen: dict[tuple[str, str], tuple[Asked, ...]] = {}
+        self._own: dict[str, tuple[Asked, ...]] = {}
         self._origins: dict[int, Origin] = {}
 
     def ready(self, step: str) -> tuple[Asked, ...]:
         """Return what holds when a step becomes ready, its own guard not yet asked."""
         if step not in self._ready:
-            for earlier in self._unknown(step):
-                self._ready[earlier] = self._made(earlier)
+            graph = self._graphs.block_of(step)
+            around = tuple(self._around(graph))
+            for each in graph.order:
+                self._ready[each] = _few((*self._made(graph, each), *around))
         return self._ready[step]
 
     def running(self, step: str) -> tuple[Asked, ...]:
         """Return what holds when a step runs: its own guard is true, too."""
-        return _few((*self._own(step), *self.ready(step)))
-
-    def by_source(self, step: str) -> Iterator[tuple[str, tuple[Asked, ...]]]:
-        """Yield what each step that `step` surely follows says by itself."""
-        graph = self._graphs.block_of(step)
-        edges = graph.incoming.get(step, ())
-        if graph.join(step).mode == "all" or len(edges) == 1:
-            yield from ((edge.source, self._taken(edge)) for edge in edges)
-        yield from ((need, self._succeeded(need)) for need in graph.needs(step))
-
-    def last(self, block: str) -> Iterator[tuple[Asked, ...]]:
-        """Yield what the transforms of a block gave, for what is read when all have ended.
-
-        Of a step that can be skipped or fail nothing is said.
-        """
-        for step in self._graphs.blocks[block].steps:
-            facts = self._graphs.facts[step]
-            if facts.step.when is None and not self._graphs.blocks[block].incoming.get(step):
-                yield tuple(_given(facts))
+        return _few((*self._guard(step), *self.ready(step)))
 
     def origin(self, node: Node) -> Origin | None:
         """Return where a condition comes from; None for what is no text of the author's."""
         return self._origins.get(id(node))
 
-    def _unknown(self, step: str) -> list[str]:
-        """Return the steps that must be worked out first, each after those above it."""
+    def by_source(self, step: str) -> Iterator[tuple[str, tuple[Asked, ...]]]:
+        """Yield what each step that `step` surely follows says by itself."""
         graph = self._graphs.block_of(step)
-        order = graph.order[: graph.order.index(step) + 1]
-        return [each for each in order if each not in self._ready]
+        edges = graph.incoming.get(step, ())
+        if _is_all(graph, step, edges):
+            yield from ((edge.source, self._taken(edge)) for edge in edges)
+        yield from ((need, self._succeeded(need)) for need in graph.needs(step))
 
-    def _made(self, step: str) -> tuple[Asked, ...]:
-        graph = self._graphs.block_of(step)
-        needed = (one for need in graph.needs(step) for one in self._succeeded(need))
-        return _few((*self._joined(graph, step), *needed, *self._around(graph)))
+    def about(self, step: str, nodes: Iterable[Node]) -> tuple[Asked, ...]:
+        """Return what holds of the steps that expressions of `step` read, when it is ready.
+
+        A step whose success it needs has succeeded, and a transform gave what its expression says,
+        which may read other steps in turn.
+        """
+        found: dict[str, list[Asked]] = {}
+        waiting = [(step, name) for node in nodes for name in _steps_read(node)]
+        while waiting:
+            reader, name = waiting.pop()
+            source = self._source(reader, name)
+            if source is None or source in found:
+                continue
+            facts = self._graphs.facts[source]
+            found[source] = [(_succeeded(facts), True), *_given(facts)]
+            waiting += [(source, n) for node, _ in _given(facts) for n in _steps_read(node)]
+        return tuple(asked for many in found.values() for asked in many)
+
+    def _source(self, reader: str, name: str) -> str | None:
+        """Return the step of that name, if `reader` surely follows its success."""
+        graph = self._graphs.block_of(reader)
+        edges = graph.incoming.get(reader, ())
+        sure = list(graph.needs(reader))
+        if _is_all(graph, reader, edges):
+            sure += [e.source for e in edges if e.branches or frozenset(e.on) <= _SUCCESS]
+        return next((s for s in sure if self._graphs.facts[s].name == name), None)
+
+    def last(self, block: str) -> Iterator[Asked]:
+        """Yield what the transforms of a block gave, for what is read when all have ended.
+
+        Of a step that can be skipped or fail nothing is said.
+        """
+        graph = self._graphs.blocks[block]
+        for step in graph.steps:
+            facts = self._graphs.facts[step]
+            if facts.step.when is None and not graph.incoming.get(step):
+                yield from _given(facts)
 
     def _around(self, graph: BlockGraph) -> Iterator[Asked]:
         """Yield what holds above the composite around a block, and means the same inside it."""
@@ -97,63 +117,77 @@ class Above:
                 if all(path[0] in {"inputs", "run"} for path in paths_of(node)):
                     yield node, wanted
 
-    def _joined(self, graph: BlockGraph, step: str) -> tuple[Asked, ...]:
+    def _made(self, graph: BlockGraph, step: str) -> Iterator[Asked]:
         edges = graph.incoming.get(step, ())
-        join = graph.join(step)
-        is_all = join.mode == "all" or (join.mode == "at_least" and join.n >= len(edges))
         taken = [self._taken(edge) for edge in edges]
-        if is_all or len(edges) == 1:
-            return tuple(one for many in taken for one in many)
-        if all(taken):  # one of them, whichever
-            return ((_any(_all(many) for many in taken), True),) if taken else ()
-        return ()
+        if _is_all(graph, step, edges):
+            yield from (one for many in taken for one in many)
+        elif taken and all(taken):  # one of them, whichever
+            yield _any(_all(many) for many in taken), True
+        for need in graph.needs(step):
+            yield from self._succeeded(need)
 
     def _taken(self, edge: Edge) -> tuple[Asked, ...]:
         """Return what holds when an edge is taken."""
         if edge.branches and not edge.on:
-            return (*self._chosen(edge), *self._succeeded(edge.source))
-        return self._succeeded(edge.source) if frozenset(edge.on) <= _RAN else ()
+            return (*self._choice(edge), *self._succeeded(edge.source))
+        return self._succeeded(edge.source) if frozenset(edge.on) <= _SUCCESS else ()
 
-    def _chosen(self, edge: Edge) -> tuple[Asked, ...]:
+    def _choice(self, edge: Edge) -> tuple[Asked, ...]:
+        """Return the condition under which a switch takes the branches of an edge."""
+        key = (edge.source, edge.target)
         facts = self._graphs.facts[edge.source]
-        if recovered(facts):
-            return ()
-        node = branches_taken(facts, edge.branches)
-        branch = facts.step.body.branches[edge.branches[0]]
-        text = f"{facts.name!r} takes the branch to {self._graphs.facts[edge.target].name!r}"
-        self._origins[id(node)] = Origin(text, branch.span, node)
-        return ((node, True),)
+        if key not in self._chosen and not recovered(facts):
+            node = branches_taken(facts, edge.branches)
+            branch = facts.step.body.branches[edge.branches[0]]
+            text = f"{facts.name!r} takes the branch to {self._graphs.facts[edge.target].name!r}"
+            self._origins[id(node)] = Origin(text, branch.span, node)
+            self._chosen[key] = ((node, True),)
+        return self._chosen.get(key, ())
 
     def _succeeded(self, step: str) -> tuple[Asked, ...]:
         """Return what holds when a step succeeded: its guard was true, unless that was mended."""
-        if step not in self._success:
-            self._success[step] = _few(self._after(step))
-        return self._success[step]
+        mended = any(_mends_guard(handler) for handler in self._graphs.facts[step].step.on_error)
+        return self.ready(step) if mended else self.running(step)
 
-    def _after(self, step: str) -> tuple[Asked, ...]:
-        facts = self._graphs.facts[step]
-        status = Select(Select(Var("steps"), facts.name), "status")
-        own = (Call("_==_", (status, Const("string", "succeeded"))), True)
-        if any(handler.continue_ is not None for handler in facts.step.on_error):
-            # it may have been mended: also after its guard could not be told, where that is handled
-            mended = any(_mends_guard(handler) for handler in facts.step.on_error)
-            return (own, *(self.ready(step) if mended else self.running(step)))
-        return (own, *_given(facts), *self.running(step))
+    def _guard(self, step: str) -> tuple[Asked, ...]:
+        if step not in self._own:
+            self._own[step] = self._read_guard(self._graphs.facts[step])
+        return self._own[step]
 
-    def _own(self, step: str) -> tuple[Asked, ...]:
-        facts = self._graphs.facts[step]
+    def _read_guard(self, facts: StepFacts) -> tuple[Asked, ...]:
         guard = ast_of(facts, "when")
-        if guard is None or facts.step.when is None:
+        if guard is None:
             return ()
-        text = f"{facts.name!r} runs only when this is true"
-        self._origins[id(guard)] = Origin(text, facts.step.when.span, guard)
+        if facts.step.when is not None:
+            text = f"{facts.name!r} runs only when this is true"
+            self._origins[id(guard)] = Origin(text, facts.step.when.span, guard)
         return ((guard, True),)
+
+
+def _is_all(graph: BlockGraph, step: str, edges: Sequence[Edge]) -> bool:
+    join = graph.join(step)
+    return (
+        join.mode == "all" or len(edges) <= 1 or (join.mode == "at_least" and join.n >= len(edges))
+    )
+
+
+def _succeeded(facts: StepFacts) -> Node:
+    status = Select(Select(Var("steps"), facts.name), "status")
+    return Call("_==_", (status, Const("string", "succeeded")))
+
+
+def _steps_read(node: Node) -> Iterator[str]:
+    for path in paths_of(node):
+        if path[0] == "steps" and len(path) > 1:
+            yield path[1]
 
 
 def _given(facts: StepFacts) -> Iterator[Asked]:
     """Yield that a transform gave what its expression says."""
     node = ast_of(facts, "expression") if facts.kind == "transform" else None
-    if node is not None and facts.step.output is None:
+    mended = any(handler.continue_ is not None for handler in facts.step.on_error)
+    if node is not None and facts.step.output is None and not mended:
         output = Select(Select(Var("steps"), facts.name), "output")
         yield Call("_==_", (output, node)), True
 

@@ -64,15 +64,14 @@ class Claims:
             return False
         if self.prover.is_never(loop, ((node, True),), inner=True):
             return True
-        inside = [asked for step in self.above.last(loop.path) for asked in step]
-        conditions = relevant(inside, [node])
+        conditions = relevant(tuple(self.above.last(loop.path)), [node])
         return bool(conditions) and self.prover.is_never(
             loop, ((node, True), *conditions), inner=True
         )
 
     def fails(self, facts: StepFacts, node: Node) -> Verdict:
         """Tell whether an expression of a step can be an error where the step runs."""
-        conditions = relevant(self.above.running(facts.path), [node])
+        conditions = self._near(facts, [node], self.above.running(facts.path))
         return self.prover.fails(facts, node, conditions)
 
     def contradict(self, facts: StepFacts) -> tuple[str, ...] | None:
@@ -88,8 +87,7 @@ class Claims:
         return (one,) if one is not None else tuple(dict.fromkeys(name for name, _ in sources))
 
     def _never_all(self, facts: StepFacts, conditions: tuple[Asked, ...]) -> bool:
-        guarded = sum(self.above.origin(node) is not None for node, _ in conditions)
-        return guarded > 0 and self.prover.is_never(facts, conditions)
+        return len(conditions) > 0 and self.prover.is_never(facts, conditions)
 
     def reasons(self, facts: StepFacts, name: str, *, wanted: bool) -> tuple[Related, ...]:
         """Return the conditions above a step without which its expression could come out so."""
@@ -121,8 +119,14 @@ class Claims:
 
     def _with_above(self, facts: StepFacts, asked: Sequence[Asked], name: str) -> tuple[Asked, ...]:
         above = self.above.ready if name == "when" else self.above.running
-        conditions = above(facts.path)
-        return (*asked, *relevant(conditions, [node for node, _ in asked]))
+        return (*asked, *self._near(facts, [node for node, _ in asked], above(facts.path)))
+
+    def _near(
+        self, facts: StepFacts, nodes: Sequence[Node], conditions: Sequence[Asked]
+    ) -> tuple[Asked, ...]:
+        """Return the conditions that bear on expressions, and what is known of what they read."""
+        about = self.above.about(facts.path, [*nodes, *(node for node, _ in conditions)])
+        return relevant((*conditions, *about), nodes)
 
 
 def claims_of(model: Model, graphs: Graphs) -> Claims:

@@ -54,6 +54,11 @@ def false() -> ast.Node:
     return ast.Const("bool", False)
 
 
+def _unknown(name: str) -> ast.Node:
+    """Return a condition that nothing is known of; each may come out as it likes."""
+    return ast.Select(ast.Var("inputs"), name)
+
+
 def succeeded(name: str) -> ast.Node:
     """Return the AST of `steps.<name>.status == "succeeded"`."""
     status = ast.Select(ast.Select(ast.Var("steps"), name), "status")
@@ -99,11 +104,11 @@ def _block(
 def _facts(item: Made, prefix: str, block: str, line: int) -> StepFacts:
     lowered = {}
     if item.when is not None:
-        node = ast.Var("inputs") if isinstance(item.when, str) else item.when
+        node = _unknown(item.name) if isinstance(item.when, str) else item.when
         lowered["when"] = Expression(str(item.when), ast.to_json(node))
     for index, (when, _) in enumerate(item.branches):
         if when is not None:
-            node = ast.Var("inputs") if isinstance(when, str) else when
+            node = _unknown(f"{item.name}_{index}") if isinstance(when, str) else when
             lowered[f"branches.{index}"] = Expression(str(when), ast.to_json(node))
     if item.expression is not None:
         lowered["expression"] = Expression("", ast.to_json(item.expression))

@@ -154,8 +154,21 @@ def test_gap_is_told_with_values_that_fall_through(
     assert only.witness == {"inputs": witness}
 
 
-def test_gap_without_a_simple_example_has_no_witness() -> None:
-    (only,) = found(switch("string", 'when: inputs.x.startsWith("a"), then: [a, b]'), "switch-gap")
+def test_gap_that_only_the_solver_sees_has_a_witness() -> None:
+    text = 'when: inputs.x.startsWith("a") || inputs.x.size() != 3, then: [a, b]'
+
+    (only,) = found(switch("string", text), "switch-gap")
+
+    assert isinstance(only.witness, dict)
+    x = only.witness["inputs"]["x"]  # type: ignore[index,call-overload]
+    assert len(x) == 3
+    assert not x.startswith("a")
+
+
+def test_gap_that_is_undecided_has_no_witness() -> None:
+    text = 'when: inputs.x.lowerAscii() != "a!", then: [a, b]'
+
+    (only,) = found(switch("string", text), "switch-gap")
 
     assert only.witness is None
 
@@ -275,7 +288,8 @@ def test_witness_makes_the_formula_false(formula: ast.Node) -> None:
     seen = {evaluate(formula, x) for x in range(-6, 7)}
     assert (example is not None) == (False in seen)
     if example:
-        assert not evaluate(formula, int(str(example["inputs.x"])))
+        x = example["inputs"]["x"]  # type: ignore[index,call-overload]
+        assert not evaluate(formula, int(str(x)))
 
 
 @pytest.mark.parametrize("schema", [True, {"type": "number"}, {"type": "integer"}])

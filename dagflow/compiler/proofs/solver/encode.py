@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from dagflow.compiler.proofs.solver import functions
+from dagflow.compiler.proofs.solver.encoder import Encoder
 from dagflow.compiler.proofs.solver.loops import looped
-from dagflow.compiler.proofs.solver.operators import Operators
 from dagflow.compiler.proofs.solver.shapes import (
     Bool,
     Environment,
     Fields,
     Formula,
-    Logic,
     Maybe,
     Shape,
     Strange,
     Sym,
     listed,
 )
-from dagflow.compiler.proofs.solver.variables import Root, Variables, constant
-from dagflow.core.records import dataclass
-from dagflow.core.values import canonical
+from dagflow.compiler.proofs.solver.variables import constant
 from dagflow.expr.ast import (
     Call,
     Const,
@@ -34,23 +30,11 @@ from dagflow.expr.ast import (
     Node,
     Select,
     Var,
-    to_json,
-    without_places,
 )
 
 
-@dataclass(slots=True)
-class Encoder:
-    """One question's encoding. `place` tells apart what loops make of one sub-expression."""
-
-    variables: Variables
-    root: Root
-    place: str = ""
-
-    @property
-    def logic(self) -> Logic:
-        """Return the connectives."""
-        return self.variables.logic
+class Encoding(Encoder):
+    """The encoding of one question's expressions."""
 
     def encode(self, node: Node, names: Environment) -> Sym:
         """Return what an expression can be."""
@@ -78,25 +62,6 @@ class Encoder:
         with self.inside(f"{node.name}={self.name_of(node.value)}"):
             return self.encode(node.body, {**names, node.name: value})
 
-    @contextmanager
-    def inside(self, place: str) -> Iterator[None]:
-        """Encode what stands under a name, which may mean something else elsewhere."""
-        before, self.place = self.place, f"{self.place}/{place}"
-        yield
-        self.place = before
-
-    def unknown(self, node: Node, kinds: tuple[str, ...] = ()) -> Sym:
-        """Return a value that nothing is known of: the same for the same expression."""
-        return self.variables.opaque(self.name_of(node), kinds)
-
-    def name_of(self, node: Node) -> str:
-        """Return a name that the same expression has at the same turn of the loops around it."""
-        return f"{canonical(without_places(to_json(node))).decode()}{self.place}"
-
-    def operators(self, node: Node) -> Operators:
-        """Return the operators, for what they leave unknown in an expression."""
-        return Operators(self.variables, self.name_of(node))
-
     def _const(self, node: Const) -> Sym:
         if isinstance(node.value, bytes) or node.kind == "uint":
             return self.unknown(node)
@@ -108,7 +73,7 @@ class Encoder:
     def _variable(self, name: str) -> Sym:
         type_ = self.root(name)
         if type_ is None:
-            return self.logic.certain(Strange(name))
+            return self.variables.opaque(f"variable {name}", fails=False)
         return self.variables.root(name, type_).sym
 
     def _select(self, node: Select, names: Environment) -> Sym:
@@ -130,34 +95,10 @@ class Encoder:
             case Fields():
                 return self.logic.under(*shape.get(name))
             case Maybe():
-                return self._opened(shape, name)
+                return _opened(self, shape, name)
             case Strange():
                 return self.unknown(node)
         return None
-
-    def maybe_field(self, of: Sym, name: str, node: Node) -> Sym:
-        """Return `of.?name`: an optional, empty where there is no such field."""
-
-        def take(shape: Shape) -> Sym | Shape | None:
-            match shape:
-                case Fields():
-                    return Maybe(*shape.get(name))
-                case Maybe():
-                    return self._opened(shape, name)
-                case Strange():
-                    return self.unknown(node)
-            return None
-
-        return self.logic.product((of,), take)
-
-    def _opened(self, maybe: Maybe, name: str) -> Sym:
-        """Return the field of what an optional holds: an error where that is no object."""
-        inside = self.logic.product(
-            (maybe.value,),
-            lambda shape: Maybe(*shape.get(name)) if isinstance(shape, Fields) else None,
-        )
-        empty = self.logic.certain(Maybe(self.logic.false(), Sym(())))
-        return self.logic.either((maybe.present, inside), (self.logic.no(maybe.present), empty))
 
     def _list(self, items: list[Sym]) -> Sym:
         defined = self.logic.all(*(self.logic.defined(item) for item in items))
@@ -186,6 +127,32 @@ class Encoder:
             return special(self, node, names)
         operands = [self.encode(operand, names) for operand in node.operands]
         return functions.called(self, node, operands)
+
+
+def _maybe_field(encoder: Encoder, of: Sym, name: str, node: Node) -> Sym:
+    """Return `of.?name`: an optional, empty where there is no such field."""
+
+    def take(shape: Shape) -> Sym | Shape | None:
+        match shape:
+            case Fields():
+                return Maybe(*shape.get(name))
+            case Maybe():
+                return _opened(encoder, shape, name)
+            case Strange():
+                return encoder.unknown(node)
+        return None
+
+    return encoder.logic.product((of,), take)
+
+
+def _opened(encoder: Encoder, maybe: Maybe, name: str) -> Sym:
+    """Return the field of what an optional holds: an error where that is no object."""
+    inside = encoder.logic.product(
+        (maybe.value,),
+        lambda shape: Maybe(*shape.get(name)) if isinstance(shape, Fields) else None,
+    )
+    empty = encoder.logic.certain(Maybe(encoder.logic.false(), Sym(())))
+    return encoder.logic.either((maybe.present, inside), (encoder.logic.no(maybe.present), empty))
 
 
 def _and(encoder: Encoder, node: Call, names: Environment) -> Sym:
@@ -220,7 +187,7 @@ def _choice(encoder: Encoder, node: Call, names: Environment) -> Sym:
 def _maybe(encoder: Encoder, node: Call, names: Environment) -> Sym:
     of, name = node.args
     if isinstance(name, Const) and isinstance(name.value, str):
-        return encoder.maybe_field(encoder.encode(of, names), name.value, node)
+        return _maybe_field(encoder, encoder.encode(of, names), name.value, node)
     return encoder.unknown(node)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from dagflow.compiler.proofs.solver.encoder import Encoder
 from dagflow.compiler.proofs.solver.operators import EXACT, text_of
 from dagflow.compiler.proofs.solver.regex import to_z3
 from dagflow.compiler.proofs.solver.shapes import (
@@ -25,9 +26,6 @@ from dagflow.compiler.proofs.solver.shapes import (
 from dagflow.core.values import INT64_MAX, INT64_MIN
 from dagflow.expr.ast import Call
 from dagflow.expr.signatures import signatures
-
-if TYPE_CHECKING:
-    from dagflow.compiler.proofs.solver.encode import Encoder
 
 Take = Callable[..., "Sym | Shape | None"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from dagflow.compiler.proofs.solver.encoder import Encoder
 from dagflow.compiler.proofs.solver.shapes import (
     Environment,
     Formula,
@@ -14,10 +15,6 @@ from dagflow.compiler.proofs.solver.shapes import (
     listed,
 )
 from dagflow.expr.ast import Call, Loop, Node
-
-if TYPE_CHECKING:
-    from dagflow.compiler.proofs.solver.encode import Encoder
-
 
 Turns: TypeAlias = list[tuple[Formula, Sym]]
 """For each element that is looked at: whether the list has it, and what the body gives for it."""

@@ -38,6 +38,10 @@ DURATIONS: Final = INT64_MAX
 """The longest duration either way, in nanoseconds."""
 
 
+_PLAIN: Final = (Bool, Int, Text, Instant, Duration)
+"""The shapes that are equal when their terms are."""
+
+
 @dataclass(slots=True)
 class Operators:
     """The operators, for one expression; `name` tells apart what is unknown in their results."""
@@ -82,8 +86,9 @@ class Operators:
                 return self._same_items(left, right)
             case (Fields(), Fields()) | (Strange(), _) | (_, Strange()):
                 return self._unknown()
-        if type(left) is type(right) and isinstance(left, Bool | Int | Text | Instant | Duration):
-            return left.term == right.term  # type: ignore[union-attr]  # of one type
+        same_kind = type(left) is type(right)
+        if same_kind and isinstance(left, _PLAIN) and isinstance(right, _PLAIN):
+            return left.term == right.term
         return self.logic.false()
 
     def _same_items(self, left: Items, right: Items) -> Formula:

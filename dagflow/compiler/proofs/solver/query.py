@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias
 
-from dagflow.compiler.proofs.solver.encode import Encoder
+from dagflow.compiler.proofs.solver.encode import Encoding
+from dagflow.compiler.proofs.solver.encoder import Encoder
 from dagflow.compiler.proofs.solver.reading import Reader, UnreadableError
 from dagflow.compiler.proofs.solver.shapes import Formula, Logic, Sym
 from dagflow.compiler.proofs.solver.variables import Root, Variables
@@ -80,7 +81,7 @@ def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solve
 
     logic = Logic(z3.Context(), z3)
     variables = Variables(logic)
-    encoder = Encoder(variables, root)
+    encoder = Encoding(variables, root)
     asked = [_formula(encoder, claim) for claim in claims]
     solver = z3.Solver(ctx=logic.context)
     solver.set("rlimit", effort)
@@ -94,12 +95,16 @@ def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solve
 
 
 def _plainest(solver: Any, variables: Variables) -> Any:
-    """Return a model with small numbers where there is one: a person is to read it."""
-    model = solver.model()
-    solver.push()
-    solver.add(*variables.plain)
-    z3 = variables.logic.z3
-    return solver.model() if _checked(solver, z3) == z3.sat else model
+    """Return a model that a person can read, where there is one: small numbers, plain texts."""
+    model, z3 = solver.model(), variables.logic.z3
+    for wishes in (variables.plain, variables.readable):
+        solver.push()
+        solver.add(*wishes)
+        if _checked(solver, z3) == z3.sat:
+            model = solver.model()
+        else:
+            solver.pop()
+    return model
 
 
 def _checked(solver: Any, z3: Any) -> Any:

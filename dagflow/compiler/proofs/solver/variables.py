@@ -58,13 +58,14 @@ class Known:
 class Variables:
     """All unknowns of one question. `facts` is what their schemas say of them.
 
-    `plain` is what is asked of the values besides, where that can be had. `unknowns` counts those
-    that stand for what an operator leaves open.
+    `plain` is what is asked of numbers and `readable` of texts besides, where that can be had.
+    `unknowns` counts those that stand for what an operator leaves open.
     """
 
     logic: Logic
     facts: list[Formula] = field(default_factory=list)
     plain: list[Formula] = field(default_factory=list)
+    readable: list[Formula] = field(default_factory=list)
     roots: dict[str, Known] = field(default_factory=dict)
     unknowns: int = 0
     _opaque: dict[str, Sym] = field(default_factory=dict)
@@ -188,6 +189,8 @@ class Variables:
         term = z3.String(f"{name}:s", self.logic.context)
         # no text of ours holds U+0000 or a half of a surrogate pair
         self.facts.append(z3.InRe(term, z3.Star(_characters(self.logic))))
+        letters = z3.Range(self.logic.text("a"), self.logic.text("z"))
+        self.readable.append(z3.InRe(term, z3.Star(letters)))
         least, most = schema.get("minLength"), schema.get("maxLength")
         if isinstance(least, int):
             self._fact(when, z3.Length(term) >= least)

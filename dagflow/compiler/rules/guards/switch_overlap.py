@@ -76,6 +76,8 @@ def _overlaps(
         one, two = nodes[first], nodes[second]
         if one is None or two is None or second in told or set(paths_of(one)) != set(paths_of(two)):
             continue
+        if claims.excludes(facts, [n for n in nodes[:second] if n is not None], two):
+            continue  # it is never taken at all, which another rule says
         both = claims.taken(facts, [(one, True), (two, True)])
         if both.kind != "sometimes" or not _is_partial(claims, facts, one, two):
             continue
