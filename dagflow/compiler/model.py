@@ -18,6 +18,7 @@ from dagflow.core.workflow import Step, Workflow
 
 if TYPE_CHECKING:
     from dagflow.expr import Checked
+    from dagflow.expr.ast import Node as ExpressionNode
 
 TOPS: Final = ("", "finally")
 """The paths of the blocks that stand in no step."""
@@ -126,7 +127,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something wrong that resolving or typing met; the rule of that name makes it a finding."""
+    """Something wrong that resolving or typing met; the rule of that name makes it a finding.
+
+    `about` is the whole expression that it is about, where a proof may tell more of it.
+    """
 
     rule: str
     span: Span
@@ -136,6 +140,7 @@ class Fault:
     severity: Literal["error", "warning", "note"] | None = None
     fixes: tuple[Fix, ...] = ()
     witness: JsonValue = None
+    about: ExpressionNode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,19 +70,19 @@ class Checks:
         """Yield what resolving and typing met that the rule of this name has to say."""
         for fault in self.model.faults if self.model is not None else ():
             if fault.rule == name:
-                yield _violation(fault)
+                yield self.told(fault)
 
-
-def _violation(fault: Fault) -> Violation:
-    return Violation(
-        span=fault.span,
-        message=fault.message,
-        step=fault.step,
-        help=fault.help,
-        fixes=fault.fixes,
-        witness=fault.witness,
-        severity=Severity(fault.severity) if fault.severity else None,
-    )
+    def told(self, fault: Fault) -> Violation:
+        """Return a fault as a violation."""
+        return Violation(
+            span=fault.span,
+            message=fault.message,
+            step=fault.step,
+            help=fault.help,
+            fixes=fault.fixes,
+            witness=fault.witness,
+            severity=Severity(fault.severity) if fault.severity else None,
+        )
 
 
 Check: TypeAlias = Callable[[Checks], Iterator[Violation]]

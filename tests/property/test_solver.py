@@ -13,6 +13,7 @@ from dagflow.expr.types import Type, of_schema
 from tests.property.expressions import INPUTS, Maker, value
 
 CASES = 10_000 if os.environ.get("DAGFLOW_FULL") else 500
+"""How many questions are asked: three of each expression, one for each way to come out."""
 OUTCOMES: tuple[Outcome, ...] = (True, False, "error")
 SCOPE = Scope({"inputs": INPUTS})
 
@@ -49,9 +50,9 @@ def judged(seed: int) -> list[str]:
 
 
 def test_the_solver_never_contradicts_the_engine() -> None:
-    verdicts = [verdict for seed in range(CASES) for verdict in judged(seed)]
+    verdicts = [verdict for seed in range(CASES // 2) for verdict in judged(seed)]
 
-    assert len(verdicts) > 2 * CASES
+    assert len(verdicts) > CASES
     assert verdicts.count("sometimes") > len(verdicts) / 3
     assert sum("never" in verdict for verdict in verdicts) > len(verdicts) / 10
     assert sum("unknown" in verdict for verdict in verdicts) < len(verdicts) / 50

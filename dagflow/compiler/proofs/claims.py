@@ -70,8 +70,10 @@ class Claims:
         )
 
     def fails(self, facts: StepFacts, node: Node) -> Verdict:
-        """Tell whether an expression of a step can be an error where the step runs."""
-        conditions = self._near(facts, [node], self.above.running(facts.path))
+        """Tell whether an expression of a step can be an error where it is evaluated."""
+        is_guard = node is guards.ast_of(facts, "when")
+        above = self.above.ready if is_guard else self.above.running
+        conditions = self._near(facts, [node], above(facts.path))
         return self.prover.fails(facts, node, conditions)
 
     def contradict(self, facts: StepFacts) -> tuple[str, ...] | None:

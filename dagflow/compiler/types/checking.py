@@ -24,6 +24,7 @@ from dagflow.core.values import JsonValue, Schema
 from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 from dagflow.expr import Checked, Problem, Scope, Segment, check, parse_template, step_view
+from dagflow.expr.ast import Node as ExpressionNode
 
 WRITABLE: Final[Schema] = {"type": ["string", "integer", "number", "boolean"]}
 """What can be written into a text as it is."""
@@ -193,7 +194,7 @@ def _expression(
             _problem(spot, problem, node, offset)
         return None
     for warning in result.warnings:
-        _warning(spot, warning, node, offset)
+        _warning(spot, warning, node, offset, result.node)
     spot.reads.extend(_reads(spot, result, text, node, offset))
     return result, _lowered(spot, result, node, offset)
 
@@ -310,10 +311,12 @@ def _problem(spot: Spot, problem: Problem, node: Scalar, offset: int) -> None:
     spot.fault(problem.kind, place, problem.message, problem.help, fixes)
 
 
-def _warning(spot: Spot, problem: Problem, node: Scalar, offset: int) -> None:
+def _warning(
+    spot: Spot, problem: Problem, node: Scalar, offset: int, whole: ExpressionNode | None
+) -> None:
     place = _place(spot, node, offset + problem.offset, problem.length)
     fault = spot.made(problem.kind, place, problem.message, problem.help)
-    spot.desk.faults.append(replace(fault, severity="warning"))
+    spot.desk.faults.append(replace(fault, severity="warning", about=whole))
 
 
 def _place(spot: Spot, node: Scalar, offset: int, length: int) -> Span:

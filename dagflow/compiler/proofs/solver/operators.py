@@ -38,10 +38,6 @@ DURATIONS: Final = INT64_MAX
 """The longest duration either way, in nanoseconds."""
 
 
-_PLAIN: Final = (Bool, Int, Text, Instant, Duration)
-"""The shapes that are equal when their terms are."""
-
-
 @dataclass(slots=True)
 class Operators:
     """The operators, for one expression; `name` tells apart what is unknown in their results."""
@@ -86,9 +82,9 @@ class Operators:
                 return self._same_items(left, right)
             case (Fields(), Fields()) | (Strange(), _) | (_, Strange()):
                 return self._unknown()
-        same_kind = type(left) is type(right)
-        if same_kind and isinstance(left, _PLAIN) and isinstance(right, _PLAIN):
-            return left.term == right.term
+        one, two = _plain(left), _plain(right)
+        if type(left) is type(right) and one is not None:
+            return one == two
         return self.logic.false()
 
     def _same_items(self, left: Items, right: Items) -> Formula:
@@ -127,15 +123,12 @@ class Operators:
                 return Bool(self._mixed(left, right, test))
             case (Double(), Int()):
                 return Bool(self._mixed(right, left, lambda a, b: test(b, a)))
-            case (Int(), Int()) | (Instant(), Instant()) | (Duration(), Duration()):
-                return Bool(test(left.term, right.term))
-            case (Text(), Text()):
-                return Bool(test(left.term, right.term))
             case (Bool(), Bool()):
                 return Bool(test(self._as_int(left.term), self._as_int(right.term)))
             case (Strange(), _) | (_, Strange()):
                 return Bool(self._unknown())
-        return None
+        one, two = _plain(left), _plain(right)
+        return Bool(test(one, two)) if type(left) is type(right) and one is not None else None
 
     def _as_int(self, term: Term) -> Term:
         return self.logic.z3.If(term, self.logic.int(1), self.logic.int(0))
@@ -282,6 +275,11 @@ class Operators:
         return self.logic.either(*(
             (self.logic.z3.simplify(condition), sym) for condition, sym in cases
         ))  # fmt: skip
+
+
+def _plain(shape: Shape) -> Term | None:
+    """Return the term of a shape that is equal to another when their terms are."""
+    return shape.term if isinstance(shape, Bool | Int | Text | Instant | Duration) else None
 
 
 def text_of(term: Term) -> str:

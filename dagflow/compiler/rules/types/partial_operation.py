@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from dagflow.compiler.model import Fault
+from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Severity
 
 
-@rule("DF206", "partial-operation", Severity.WARNING, "typed")
+@rule("DF206", "partial-operation", Severity.WARNING, "graph")
 def partial_operation(checks: Checks) -> Iterator[Violation]:
     """A division, an index or a conversion has no value for some of what it may be given.
 
-    Then the step fails, with class `expression` (`guard` in a condition).
+    Then the step fails, with class `expression` (`guard` in a condition). What the step's own
+    guard and those above it exclude can't happen, and is not told.
 
     Bad:
 
@@ -34,5 +38,28 @@ def partial_operation(checks: Checks) -> Iterator[Violation]:
           part: {transform: inputs.whole / inputs.parts}
         outputs:
           part: ${{ steps.part.output }}
+
+    Good:
+
+        dagflow: 1
+        name: share
+        inputs: {whole: integer, parts: integer}
+        steps:
+          part: {when: inputs.parts > 0, transform: inputs.whole / inputs.parts}
+        outputs:
+          part: ${{ steps.?part.output.orValue(0) }}
     """
-    yield from checks.faults("partial-operation")
+    for fault in checks.model.faults if checks.model is not None else ():
+        if fault.rule == "partial-operation" and checks.claims is not None:
+            yield from _judged(checks.claims, fault, checks)
+
+
+def _judged(claims: Claims, fault: Fault, checks: Checks) -> Iterator[Violation]:
+    facts = checks.model.find(fault.step) if checks.model is not None and fault.step else None
+    told = checks.told(fault)
+    if facts is None or fault.about is None:
+        yield told
+        return
+    fails = claims.fails(facts, fault.about)
+    if fails.kind != "never":
+        yield replace(told, witness=claims.prover.witness(facts, fails))
