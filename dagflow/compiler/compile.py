@@ -16,6 +16,7 @@ from dagflow.compiler.planning import prune as pruner
 from dagflow.compiler.planning.lower import lower
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.claims import claims_of
+from dagflow.compiler.proofs.labels.steps import Labels
 from dagflow.compiler.rule import Checks, Rule, Stage
 from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.parse import Parsed, parse
@@ -139,7 +140,10 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     claims = claims_of(model, graphs)
     reached = state.timed("proofs", lambda: reach.analyse(model, graphs, claims))
     broken = frozenset(state.broken)
-    checks = replace(checks, graphs=graphs, reach=reached, claims=claims, broken=broken)
+    labels = state.timed("proofs", lambda: Labels(model, graphs))
+    checks = replace(
+        checks, graphs=graphs, reach=reached, claims=claims, labels=labels, broken=broken
+    )
     _run(state, "graph", checks)
     if state.failed:
         return _Whole(before=graphs.size, after=graphs.size)

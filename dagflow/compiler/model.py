@@ -119,10 +119,16 @@ class Block:
     steps: tuple[StepFacts, ...]
     parent: str | None = None
     variables: Mapping[str, Schema] = field(default_factory=dict)
+    _named: Mapping[str, StepFacts] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def get(self, name: str) -> StepFacts | None:
         """Return the step of that name, or None."""
-        return next((facts for facts in self.steps if facts.name == name), None)
+        if self._named is None:
+            named = {facts.name: facts for facts in reversed(self.steps)}
+            object.__setattr__(self, "_named", named)
+        return None if self._named is None else self._named.get(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dagflow.compiler.model import Fault, Model
     from dagflow.compiler.planning.prune import Pruned
     from dagflow.compiler.proofs.claims import Claims
+    from dagflow.compiler.proofs.labels.steps import Labels
     from dagflow.compiler.proofs.reach import Reach
     from dagflow.core.findings import Bounds
     from dagflow.core.plan import Plan
@@ -43,8 +44,8 @@ class Checks:
     """All that a check may look at. What a rule's stage does not promise may be None.
 
     source: `source`, `parsed` and, where one could be read, `workflow` · resolved and typed:
-    `model` too · graph: `graphs`, `reach` and `claims` too · plan (only without any error so far):
-    `pruned` and `bounds` too · report: what a run of all the others found, in `found`.
+    `model` too · graph: `graphs`, `reach`, `claims` and `labels` too · plan (only without any
+    error so far): `pruned` and `bounds` too · report: what all the others found, in `found`.
     `broken` are the static paths of steps that an earlier stage found an error in; `rules` are
     the severities of all rules by name; `allowances` the comments that allow findings.
     """
@@ -57,6 +58,7 @@ class Checks:
     graphs: Graphs | None = None
     reach: Reach | None = None
     claims: Claims | None = None
+    labels: Labels | None = None
     pruned: Pruned | None = None
     bounds: Bounds | None = None
     children: Mapping[str, Plan] = field(default_factory=dict)

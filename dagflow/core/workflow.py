@@ -199,6 +199,9 @@ class Step:
         Int(minimum=0, maximum=9), "0 lowest, 9 highest", default=None
     )
     queue: At[str] | None = shaped(Name(), "the queue", default=None)
+    trust: At[str] | None = shaped(
+        Str(), "why what the step takes may be trusted, where it comes from outside", default=None
+    )
     action: At[str] | None = shaped(
         Name(), "what the step is for (retrieval, validate, act, …)", default=None
     )

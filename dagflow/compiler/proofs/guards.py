@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
@@ -52,6 +52,8 @@ class Claim:
 
 Way: TypeAlias = tuple[Claim, ...]
 """Claims that together make a formula true."""
+_Terms: TypeAlias = dict[bytes, tuple[tuple[str, ...] | None, Values]]
+"""What each term can be, by its key, with the path that it reads."""
 _Known: TypeAlias = "dict[tuple[int, bool], list[Way] | None]"
 
 
@@ -138,13 +140,26 @@ def always(node: Node, lookup: Lookup) -> bool:
     return never([(node, False)], lookup)
 
 
+def decide(
+    nodes: Sequence[tuple[Node, bool]], lookup: Lookup
+) -> Literal["never"] | JsonObject | None:
+    """Return "never", or values that show how the formulas come out so, or None: undecided."""
+    ways = _ways(nodes, lookup)
+    if ways is None:
+        return None
+    found = [value for value in (_values(way, lookup) for way in ways) if value is not None]
+    return _example(found) if found else "never"
+
+
 def witness(nodes: Sequence[tuple[Node, bool]], lookup: Lookup) -> JsonObject | None:
     """Return values of what is read, by variable, that give these truth values, if simple."""
-    for way in _ways(nodes, lookup) or ():
-        found = _values(way, lookup)
-        if found is not None and all(
-            value.known and path is not None for path, value in found.values()
-        ):
+    found = decide(nodes, lookup)
+    return None if isinstance(found, str) else found
+
+
+def _example(ways: Sequence[_Terms]) -> JsonObject | None:
+    for found in ways:
+        if all(value.known and path is not None for path, value in found.values()):
             read = {path: value.example for path, value in found.values() if path is not None}
             return _nested(read)
     return None
@@ -166,7 +181,7 @@ def _nested(read: Mapping[tuple[str, ...], JsonValue]) -> JsonObject | None:
     return found
 
 
-def _values(way: Way, lookup: Lookup) -> dict[bytes, tuple[tuple[str, ...] | None, Values]] | None:
+def _values(way: Way, lookup: Lookup) -> _Terms | None:
     """Return what each term can be so that all claims hold, or None where one can't be."""
     tests: dict[bytes, list[Claim]] = {}
     for claim in way:

@@ -55,6 +55,8 @@ class Prover:
         self._model = model
         self._left = total
         self._known: dict[bytes, Verdict] = {}
+        self._asked: dict[tuple[str, tuple[tuple[int, bool], ...]], Verdict] = {}
+        self._kept: list[Node] = []
 
     def lookup(self, facts: StepFacts) -> Lookup:
         """Return how the expressions of a step find the schema of what a path reads."""
@@ -70,14 +72,21 @@ class Prover:
 
         They are read as `facts` sees its variables; with `inner` as its own inner steps do.
         """
-        lookup = self.lookup(facts)
-        if not inner:
-            if guards.never(asked, lookup):
-                return NEVER
-            simple = guards.witness(asked, lookup)
-            if simple is not None:
-                return Verdict("sometimes", simple)
-        return self._solved(facts.path if inner else facts.block, asked)
+        block = facts.path if inner else facts.block
+        key = (block, tuple([(id(node), wanted) for node, wanted in asked]))
+        if key not in self._asked:  # by identity: comparing whole expressions costs more
+            self._asked[key] = self._simple(facts, asked, inner) or self._solved(block, asked)
+            self._kept += [node for node, _ in asked]
+        return self._asked[key]
+
+    def _simple(self, facts: StepFacts, asked: Sequence[Asked], inner: bool) -> Verdict | None:
+        """Return the answer where looking at one term at a time gives one."""
+        if inner:
+            return None
+        found = guards.decide(asked, self.lookup(facts))
+        if found == "never":
+            return NEVER
+        return None if found is None else Verdict("sometimes", found)
 
     def is_never(self, facts: StepFacts, asked: Sequence[Asked], *, inner: bool = False) -> bool:
         """Tell whether the expressions can surely not come out so, all at once."""

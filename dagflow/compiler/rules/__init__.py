@@ -29,7 +29,9 @@ from dagflow.compiler.rules.resources.budget_impossible import budget_impossible
 from dagflow.compiler.rules.resources.cache_unsound import cache_unsound
 from dagflow.compiler.rules.resources.exit_impossible import exit_impossible
 from dagflow.compiler.rules.resources.loop_unbounded import loop_unbounded
+from dagflow.compiler.rules.security.approval_blind import approval_blind
 from dagflow.compiler.rules.security.approval_endless import approval_endless
+from dagflow.compiler.rules.security.injection_reach import injection_reach
 from dagflow.compiler.rules.security.secret_flow import secret_flow
 from dagflow.compiler.rules.security.taint_sink import taint_sink
 from dagflow.compiler.rules.time.deadline_at_risk import deadline_at_risk
@@ -91,6 +93,8 @@ ALL: tuple[Rule, ...] = (
     secret_flow,  # DF901
     taint_sink,  # DF902
     approval_endless,  # DF903
+    injection_reach,  # DF904
+    approval_blind,  # DF905
 )
 
 RETIRED: frozenset[str] = frozenset()

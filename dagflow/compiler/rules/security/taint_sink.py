@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from posixpath import basename
 
 from dagflow.compiler.model import StepFacts
+from dagflow.compiler.proofs.labels.sinks import approvals, decides, is_shown, taken
+from dagflow.compiler.proofs.labels.trails import worst
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
-from dagflow.core.findings import Severity
+from dagflow.core.findings import Related, Severity
 from dagflow.core.plan import Literal_
 from dagflow.core.steps.python import Python
 
@@ -16,12 +18,18 @@ _INTERPRETERS = ("sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl"
 _CODE_FLAGS = ("-c", "-e", "-lc", "-ec", "--eval")
 
 
-@rule("DF902", "taint-sink", Severity.ERROR, "typed")
+@rule("DF902", "taint-sink", Severity.ERROR, "graph")
 def taint_sink(checks: Checks) -> Iterator[Violation]:
-    """A value would be read as code.
+    """A value would be read as code, or text from outside would choose what is done.
 
-    A value that holds a quote or a semicolon could then run anything. Values are given to
+    A value that holds a quote or a semicolon could run anything as code. Values are given to
     programs as whole arguments or on `stdin`, to python in `with`.
+
+    Text that somebody outside may have written (the answers of tools and models, signals) may not
+    be the program that runs, a model's system message or a request's header, nor name in its
+    address what a request changes. What can carry no such text is fine: a number, an enum, a
+    format such as `uuid`, a `pattern` of letters and digits; so is what a person saw and approved,
+    and a step that says `trust: <why>`.
 
     Bad:
 
@@ -66,6 +74,53 @@ def taint_sink(checks: Checks) -> Iterator[Violation]:
             shell: [sh, -c, 'echo "hello $1"', greet, "${{ inputs.name }}"]
         outputs:
           said: ${{ steps.it.output.stdout }}
+
+    Bad:
+
+        dagflow: 1
+        name: tidy
+        inputs: {ticket: string}
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        models: {default: {route: local}}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: "${{ inputs.ticket }}"}}
+          choose:
+            llm:
+              prompt: "Which ticket is this a duplicate of? ${{ steps.fetch.output.body.text }}"
+              max_tokens: 60
+            output: {duplicate: {type: string, maxLength: 20}}
+          remove:
+            tool: helpdesk.removeTicket
+            with: {path: {id: "${{ steps.choose.output.duplicate }}"}}  # DF902: text from outside…
+
+    Good:
+
+        dagflow: 1
+        name: tidy
+        inputs: {ticket: string}
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        models: {default: {route: local}}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: "${{ inputs.ticket }}"}}
+          choose:
+            llm:
+              prompt: "Which ticket is this a duplicate of? ${{ steps.fetch.output.body.text }}"
+              max_tokens: 60
+            output: {duplicate: {type: string, maxLength: 20}}
+          sure:
+            approve:
+              message: "Remove ${{ steps.choose.output.duplicate }}?"
+              expires: 1h
+          remove:
+            after: sure
+            tool: helpdesk.removeTicket
+            with: {path: {id: "${{ steps.choose.output.duplicate }}"}}
     """
     yield from checks.faults("taint-sink")
     for facts in checks.model.steps() if checks.model is not None else ():
@@ -73,6 +128,28 @@ def taint_sink(checks: Checks) -> Iterator[Violation]:
             if each is not None:
                 yield from _shell(each)
                 yield from _python(each)
+                yield from _labelled(checks, each)
+
+
+def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
+    model, reach, labels = checks.model, checks.reach, checks.labels
+    if model is None or reach is None or labels is None or facts.broken:
+        return
+    for piece in taken(labels, facts):
+        message = decides(labels, piece)
+        trail = worst(piece.trails)
+        if message is None or trail is None:
+            continue
+        if any(is_shown(approval, piece) for approval in approvals(model, reach, facts)):
+            continue
+        yield Violation(
+            span=piece.typed.span,
+            message=message,
+            step=facts.path,
+            flow=(*trail, Related(f"{facts.path!r} takes it here", piece.typed.span)),
+            help="let its type leave no choice (an enum, a format, a pattern), let a person "
+            "approve it, or say `trust: <why>` on the step",
+        )
 
 
 def _shell(facts: StepFacts) -> Iterator[Violation]:

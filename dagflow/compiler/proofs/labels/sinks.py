@@ -1,0 +1,143 @@
+"""Where labelled values end: what a step takes, piece by piece, and what was approved of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from dagflow.compiler.model import Model, StepFacts, Typed
+from dagflow.compiler.proofs.labels.carrying import carries
+from dagflow.compiler.proofs.labels.steps import Labels
+from dagflow.compiler.proofs.labels.trails import Trails
+from dagflow.compiler.proofs.reach import Reach
+from dagflow.core.node import Mapping as MappingNode
+from dagflow.core.records import dataclass
+from dagflow.expr.ast import Path
+
+READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods that change nothing."""
+
+Place: TypeAlias = Literal[
+    "path", "query", "header", "cookie", "body", "program", "system", "value"
+]
+"""What a piece of what a step takes is for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A piece of what a step takes that carries labels. `paths` are those that it reads."""
+
+    facts: StepFacts
+    typed: Typed
+    place: Place
+    trails: Trails
+    paths: tuple[Path, ...]
+
+
+def acting(model: Model) -> Iterator[StepFacts]:
+    """Yield the steps, and the compensations, that change something outside."""
+    for facts in model.steps():
+        for each in (facts, facts.compensate):
+            if each is not None and is_acting(each):
+                yield each
+
+
+def is_acting(facts: StepFacts) -> bool:
+    """Tell whether a step changes something outside: a write operation, code with network."""
+    if facts.operation is not None:
+        return facts.operation.method not in READING
+    network = getattr(facts.step.body, "network", None)
+    return network is not None and bool(network.value)
+
+
+def taken(labels: Labels, facts: StepFacts) -> Iterator[Taken]:
+    """Yield the labelled pieces of what a step takes, in the order of the file."""
+    if facts.step.trust is not None:
+        return
+    for key, typed in facts.templates.items():
+        if key.startswith("on_error."):
+            continue
+        for place, leaf in _leaves(facts, key, typed):
+            trails = labels.of(facts, leaf)
+            if trails and carries(leaf.schema):
+                paths = tuple(dict.fromkeys(p for each in leaf.checked for p in each.paths))
+                yield Taken(facts=facts, typed=leaf, place=place, trails=trails, paths=paths)
+
+
+def _leaves(facts: StepFacts, key: str, typed: Typed) -> Iterator[tuple[Place, Typed]]:
+    if key == "with" and facts.operation is not None and isinstance(typed.node, MappingNode):
+        for (name, _), part in zip(typed.node.entries, typed.parts, strict=True):
+            place = _GROUPS.get(str(name.value), "value")
+            yield from ((place, leaf) for leaf in _parts(part))
+        return
+    place = _BY_KEY.get((facts.kind, key), "value")
+    yield from ((place, leaf) for leaf in _parts(typed))
+
+
+_GROUPS: Final[dict[str, Place]] = {
+    "path": "path", "query": "query", "header": "header", "cookie": "cookie", "body": "body",
+}  # fmt: skip
+_BY_KEY: Final[dict[tuple[str, str], Place]] = {
+    ("llm", "system"): "system",
+    ("shell", "argv.0"): "program",
+}
+
+
+def _parts(typed: Typed) -> Iterator[Typed]:
+    if not typed.parts:
+        yield typed
+    for part in typed.parts:
+        yield from _parts(part)
+
+
+def decides(labels: Labels, piece: Taken) -> str | None:
+    """Say what text from outside would choose by this piece, None where that is nothing of worth.
+
+    What a service said of itself may go back to it: an id, an entity tag.
+    """
+    if piece.place == "program":
+        return "text from outside would be the program that runs"
+    if piece.place == "system":
+        return "text from outside would be in the model's system message"
+    if comes_from_the_same_tool(labels, piece):
+        return None
+    if piece.place in {"header", "cookie"}:
+        return f"text from outside would be in a {piece.place} of the request"
+    if piece.place == "path" and is_acting(piece.facts):
+        return "text from outside would choose what the request changes"
+    return None
+
+
+def comes_from_the_same_tool(labels: Labels, piece: Taken) -> bool:
+    """Tell whether all of a piece is what the called service itself said before."""
+    own = _tool(piece.facts)
+    sources = [labels.source(trail) for trail in piece.trails.values()]
+    return "model" not in piece.trails and all(
+        source is not None and _tool(source) == own for source in sources
+    )
+
+
+def _tool(facts: StepFacts) -> str:
+    return facts.operation.id.partition(".")[0] if facts.operation is not None else facts.path
+
+
+def approvals(model: Model, reach: Reach, facts: StepFacts) -> Iterator[StepFacts]:
+    """Yield the approvals that were surely given when a step becomes ready."""
+    path = facts.path.removesuffix(".compensate")
+    block = reach.blocks[facts.block]
+    ready = block.ready.get(path)
+    for other in model.blocks[facts.block].steps:
+        if other.kind == "approve" and ready is not None and block.implies(ready, other.path):
+            yield other
+
+
+def is_shown(approval: StepFacts, piece: Taken) -> bool:
+    """Tell whether who approves sees all that a piece reads."""
+    shown = {
+        path
+        for key in ("with", "message")
+        if (typed := approval.templates.get(key)) is not None
+        for each in typed.checked
+        for path in each.paths
+    }
+    return all(any(path[: len(one)] == one for one in shown) for path in piece.paths)
