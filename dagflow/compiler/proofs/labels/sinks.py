@@ -12,6 +12,7 @@ from dagflow.compiler.proofs.labels.trails import Trails
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.records import dataclass
+from dagflow.core.steps.llm import Llm
 from dagflow.expr.ast import Path
 
 READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -70,17 +71,22 @@ def _leaves(facts: StepFacts, key: str, typed: Typed) -> Iterator[tuple[Place, T
             place = _GROUPS.get(str(name.value), "value")
             yield from ((place, leaf) for leaf in _parts(part))
         return
-    place = _BY_KEY.get((facts.kind, key), "value")
+    place = "system" if _is_system(facts, key) else _BY_KEY.get((facts.kind, key), "value")
     yield from ((place, leaf) for leaf in _parts(typed))
+
+
+def _is_system(facts: StepFacts, key: str) -> bool:
+    """Tell whether a template of an llm step is a system message."""
+    name, _, index = key.partition(".")
+    if not isinstance(facts.step.body, Llm) or name not in {"system", "messages"}:
+        return False
+    return name == "system" or facts.step.body.messages[int(index)].role.value == "system"
 
 
 _GROUPS: Final[dict[str, Place]] = {
     "path": "path", "query": "query", "header": "header", "cookie": "cookie", "body": "body",
 }  # fmt: skip
-_BY_KEY: Final[dict[tuple[str, str], Place]] = {
-    ("llm", "system"): "system",
-    ("shell", "argv.0"): "program",
-}
+_BY_KEY: Final[dict[tuple[str, str], Place]] = {("shell", "argv.0"): "program"}
 
 
 def _parts(typed: Typed) -> Iterator[Typed]:

@@ -52,9 +52,14 @@ class Labels:
             return
         rounds = ROUNDS if any(block.kind == "repeat" for block in model.blocks.values()) else 1
         for _ in range(rounds):
-            for path in sorted(graphs.blocks, key=_inner_first):
-                for step in graphs.blocks[path].order:
-                    self._given[step] = self._output(graphs.facts[step])
+            for top in TOPS:
+                self._go_through(graphs, top)
+
+    def _go_through(self, graphs: Graphs, block: str) -> None:
+        """Label what a block's steps give, each after those that it reads."""
+        for step in graphs.blocks[block].order if block in graphs.blocks else ():
+            self._go_through(graphs, step)
+            self._given[step] = self._output(graphs.facts[step])
 
     def given(self, step: str) -> Given:
         """Return the labels of a step's output."""
@@ -218,10 +223,6 @@ def _is_source(facts: StepFacts) -> bool:
     """Tell whether a step may bring text from outside."""
     network = getattr(facts.step.body, "network", None)
     return facts.kind in {"tool", "llm", "wait", "workflow"} or network is not None
-
-
-def _inner_first(path: str) -> tuple[int, str]:
-    return (-path.count(".") - (path not in TOPS), path)
 
 
 def _place(facts: StepFacts, text: str) -> Related:
