@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "explain": "Say what a finding means, with a bad and a good example.",
     "test": "Run workflows with scripted tools, models, people and time.",
     "plan": "Write the compiled plan.",
+    "diff": "Say what a new version of a workflow changes, and its risk.",
     "graph": "Draw a workflow's graph, or the states of one step.",
     "run": "Run a workflow here, and wait for its end.",
     "runs": "List, show, watch, cancel and recover runs.",
@@ -33,7 +34,7 @@ COMMANDS: Final = {
 }
 
 
-ONE_PASS: Final = frozenset({"init", "check", "explain", "plan", "graph", "schema"})
+ONE_PASS: Final = frozenset({"init", "check", "explain", "plan", "diff", "graph", "schema"})
 """Commands that are over before collecting garbage pays: nearly all they make, they keep."""
 
 

@@ -2,83 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
 from dagflow.cli.exits import FINDINGS, OK
-from dagflow.cli.output import file_option, print_json, print_json_line, say, use_color, write_file
+from dagflow.cli.output import file_option, say, use_color, write_file
+from dagflow.cli.reporting import FORMATS, Asked, Entry
+from dagflow.core.errors import UsageError
 from dagflow.core.findings import Severity
-from dagflow.core.values import JsonObject
-from dagflow.service.bundle import Bundle, read_bundle
-from dagflow.service.check import Checked, check
+from dagflow.core.records import dataclass
+from dagflow.service.bundle import read_bundle
+from dagflow.service.check import check
+
+ONE_AT_A_TIME = "an HTML report is of one file; call it once for each"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command was asked for."""
+
+    files: tuple[str, ...]
+    form: str
+    output: str | None
+    asked: Asked
+    baseline: str | None
+    write_baseline: str | None
 
 
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option(
-    "--format", "format_", default="text", show_default=True,
-    type=click.Choice(["text", "json", "html"]), help="How the report is written.",
+    "--format", "form", default="text", show_default=True, type=click.Choice(list(FORMATS)),
+    help="How the report is written.",
 )  # fmt: skip
 @file_option("-o", "--output", what="Write the report there, not to stdout.")
 @click.option(
     "--fail-on", default="error", show_default=True, type=click.Choice(["error", "warning"]),
     help="The least severity that makes the exit code 1.",
 )  # fmt: skip
+@click.option("--fix", "fixes", is_flag=True, help="Make the safe changes that findings offer.")
+@click.option("--diff", "shows", is_flag=True, help="With --fix: show the changes, make none.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that are known there.")
+@file_option("--write-baseline", what="Write all findings there as known, and end with 0.")
+@click.option("--watch", is_flag=True, help="Check again when a file changes, until stopped.")
 @click.option("--timings", is_flag=True, help="Say how long each pass took.")
 def command(
-    files: tuple[str, ...], format_: str, output: str | None, fail_on: str, timings: bool
+    *,
+    files: tuple[str, ...],
+    form: str,
+    output: str | None,
+    fail_on: str,
+    fixes: bool,
+    shows: bool,
+    baseline: str | None,
+    write_baseline: str | None,
+    watch: bool,
+    timings: bool,
 ) -> int:
     """Check workflow files: types, graph, guards, tools. Nothing is run and nothing is fetched.
 
     Several files as JSON are one report a line.
     """
-    if format_ == "html" and len(files) > 1:
-        raise click.UsageError("an HTML report is of one file; call it once for each")
-    severity = Severity(fail_on)
-    failed = False
-    texts = []
-    for name in files:
-        bundle = read_bundle(name)
-        checked = check(bundle)
-        failed = failed or checked.has(severity)
-        texts.append(_render(checked, bundle, format_, timings=timings, to_file=output is not None))
-        if output is None:
-            _print(checked, texts[-1], format_, many=len(files) > 1, timings=timings)
-    if output is not None:
-        write_file(output, "".join(texts))
-        say(f"report: {output}")
-    return FINDINGS if failed else OK
+    if form == "html" and len(files) > 1:
+        raise click.UsageError(ONE_AT_A_TIME)
+    if shows and not fixes:
+        raise click.UsageError("--diff shows what --fix would change; give both")
+    color = output is None and use_color()
+    asked = Asked(least=Severity(fail_on), timings=timings, color=color)
+    wanted = Wanted(
+        files=files,
+        form=form,
+        output=output,
+        asked=asked,
+        baseline=baseline,
+        write_baseline=write_baseline,
+    )
+    if fixes:
+        from dagflow.cli.fixing import fix_files
+
+        if fix_files(files, shows=shows):
+            return FINDINGS
+    if watch:
+        from dagflow.cli.watching import watch_files
+
+        return watch_files(lambda: checked(wanted), files)
+    code, _ = checked(wanted)
+    return code
 
 
-def _render(checked: Checked, bundle: Bundle, format_: str, *, timings: bool, to_file: bool) -> str:
-    if format_ == "html":
-        from dagflow.service.pages import report_page
-
-        return report_page(checked, bundle)
-    if format_ == "json":
-        import json
-
-        return json.dumps(_json(checked, timings=timings), ensure_ascii=False, indent=2) + "\n"
-    from dagflow.compiler.report.text import render
-
-    text = render(checked.report, checked.sources, color=not to_file and use_color())
-    return text + _timings(checked) if timings else text
-
-
-def _print(checked: Checked, text: str, format_: str, *, many: bool, timings: bool) -> None:
-    if format_ != "json":
+def checked(wanted: Wanted) -> tuple[int, list[Entry]]:
+    """Check the files once, write the report, and return the exit code."""
+    entries = [(bundle, check(bundle)) for bundle in map(read_bundle, wanted.files)]
+    if wanted.write_baseline is not None:
+        _write_baseline(wanted.write_baseline, entries)
+        return OK, entries
+    if wanted.baseline is not None:
+        entries = list(_news(wanted.baseline, entries))
+    text = FORMATS[wanted.form](entries, wanted.asked)
+    if wanted.output is None:
         click.echo(text, nl=False)
-    elif many:
-        print_json_line(_json(checked, timings=timings))
     else:
-        print_json(_json(checked, timings=timings))
+        write_file(wanted.output, text)
+        say(f"report: {wanted.output}")
+    return FINDINGS if any(each.has(wanted.asked.least) for _, each in entries) else OK, entries
 
 
-def _json(checked: Checked, *, timings: bool) -> JsonObject:
-    from dagflow.compiler.report.json_report import to_json
+def _write_baseline(path: str, entries: Sequence[Entry]) -> None:
+    from dagflow.service.baseline import known_of, to_text
 
-    return to_json(checked.report, timings=timings)
+    found = known_of(
+        (finding, each.sources) for _, each in entries for finding in each.report.findings
+    )
+    write_file(path, to_text(found))
+    say(f"baseline: {path} knows {sum(entry.count for entry in found)} findings")
 
 
-def _timings(checked: Checked) -> str:
-    rows = [f"  {name:<12} {seconds * 1000:8.1f} ms" for name, seconds in checked.report.timings]
-    return "\n".join(["timings:", *rows, ""])
+def _news(path: str, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield what was checked without what the baseline knows, and tell what it knows in vain."""
+    from dagflow.service.baseline import from_text
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = "write one with `dagflow check --write-baseline FILE`"
+        raise UsageError(f"{path} can't be read: {error}", remedy=remedy) from None
+    known = from_text(text, path)
+    for bundle, each in entries:
+        yield bundle, replace(each, report=known.without_known(each.report, each.sources))
+    for entry in known.stale(bundle.source.name for bundle, _ in entries):
+        say(f"{path}: {entry.name} in {entry.file} is gone; the baseline needn't know it")

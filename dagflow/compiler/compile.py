@@ -231,12 +231,16 @@ def _report(state: _Pass, checks: Checks, whole: _Whole) -> Report:
     found = tuple(state.findings)
     if workflow is not None:
         _run(state, "report", replace(checks, found=found, allowances=allowances))
-    kept = [finding for finding in state.findings if not is_allowed(finding, allowances)]
+    gone = [finding for finding in state.findings if is_allowed(finding, allowances)]
+    kept = (
+        [finding for finding in state.findings if finding not in gone] if gone else state.findings
+    )
     return Report(
         workflow=workflow.name.value if workflow else "",
         version=workflow.version.value if workflow and workflow.version else "",
         plan=whole.plan,
         findings=tuple(sorted(kept, key=_order)),
+        allowed=tuple(sorted(gone, key=_order)),
         before=whole.before,
         after=whole.after,
         removed=whole.removed,

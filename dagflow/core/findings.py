@@ -108,12 +108,16 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `dagflow check` found in one workflow."""
+    """What `dagflow check` found in one workflow.
+
+    `allowed` are the findings that a comment of the author allows; they are none of `findings`.
+    """
 
     workflow: str
     version: str
     plan: Plan | None
     findings: tuple[Finding, ...]
+    allowed: tuple[Finding, ...] = ()
     before: GraphSize = GraphSize(0, 0)
     after: GraphSize = GraphSize(0, 0)
     removed: tuple[Removal, ...] = ()

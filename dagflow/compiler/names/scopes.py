@@ -12,7 +12,7 @@ from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
 from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.values import JsonObject, Schema
-from dagflow.core.words import nearest
+from dagflow.core.words import closest, nearest
 from dagflow.core.workflow import Workflow
 
 RUN: Final[Mapping[str, Schema]] = {"id": TEXT, "started_at": INSTANT, "attempt": INTEGER}
@@ -47,11 +47,16 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A name that can't be read here: the rule that says so, and its words."""
+    """A name that can't be read here: the rule that says so, and its words.
+
+    `meant` is what to write instead of the name as `written`, where that is sure enough.
+    """
 
     rule: str
     message: str
     help: str = ""
+    written: str = ""
+    meant: str = ""
 
 
 def item_names(step_body: Foreach) -> tuple[str, str]:
@@ -96,8 +101,17 @@ def _input_trouble(mention: Mention, workflow: Workflow) -> Trouble | None:
     known = tuple(field.name.value for field in fields)
     if mention.name is None or mention.name in known:
         return None
-    hint = nearest(mention.name, known)
-    return Trouble("unknown-name", f"no input is named {mention.name!r}{hint}")
+    return _unknown(f"no input is named {mention.name!r}", mention.name, known)
+
+
+def _unknown(message: str, name: str, known: tuple[str, ...]) -> Trouble:
+    """Say that there is no such name, and which was probably meant."""
+    hint = closest(name, known)
+    if hint is None:
+        return Trouble("unknown-name", message)
+    meant = hint if hint.replace("_", "").isalnum() else f"`{hint}`"
+    message = f"{message}; did you mean {hint!r}?"
+    return Trouble("unknown-name", message, written=name, meant=meant)
 
 
 def _step_trouble(mention: Mention, text: str, sight: Sight, grounds: Grounds) -> Trouble | None:
@@ -110,10 +124,10 @@ def _step_trouble(mention: Mention, text: str, sight: Sight, grounds: Grounds) -
     dashed = _dashed(mention, text, tuple(sight.steps))
     if dashed:
         message = f"`steps.{dashed}` is a subtraction"
-        return Trouble("expression-type", message, help=f"write steps.`{dashed}`")
-    return _elsewhere(name, sight, grounds) or Trouble(
-        "unknown-name", f"no step is named {name!r}{nearest(name, tuple(sight.steps))}"
-    )
+        help_ = f"write steps.`{dashed}`"
+        return Trouble("expression-type", message, help_, written=dashed, meant=f"`{dashed}`")
+    found = _elsewhere(name, sight, grounds)
+    return found or _unknown(f"no step is named {name!r}", name, tuple(sight.steps))
 
 
 def _dashed(mention: Mention, text: str, known: tuple[str, ...]) -> str:

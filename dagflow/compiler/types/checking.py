@@ -9,7 +9,7 @@ from typing import Final
 from dagflow.compiler.model import Fault, Read, Typed
 from dagflow.compiler.names.mentions import Mention, mentions
 from dagflow.compiler.names.resolve import Grounds, Site
-from dagflow.compiler.names.scopes import Sight, name_trouble
+from dagflow.compiler.names.scopes import Sight, Trouble, name_trouble
 from dagflow.compiler.names.slots import Form
 from dagflow.compiler.outputs import TEXT, closed
 from dagflow.compiler.source.places import place_of
@@ -212,10 +212,19 @@ def _misnamed(spot: Spot, text: str, node: Scalar, offset: int, found: tuple[Men
         if trouble is not None:
             wrong = True
             place = _place(spot, node, offset + mention.offset, mention.length)
-            spot.fault(trouble.rule, place, trouble.message, trouble.help)
+            fixes = _instead(spot, text, node, offset + mention.offset, trouble)
+            spot.fault(trouble.rule, place, trouble.message, trouble.help, fixes)
         elif mention.root == "inputs":
             spot.desk.used[f"input:{mention.name or '*'}"] = None
     return wrong
+
+
+def _instead(spot: Spot, text: str, node: Scalar, offset: int, trouble: Trouble) -> tuple[Fix, ...]:
+    """Return the change that writes the name that was meant, where that is known."""
+    if not trouble.meant or trouble.written not in text:
+        return ()
+    place = _place(spot, node, offset, len(trouble.written))
+    return (Fix(f"write {trouble.meant}", (Edit(place, trouble.meant),)),)
 
 
 def _secret(spot: Spot, text: str, node: Scalar, offset: int, mention: Mention) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dagflow.compiler.allow import speaks_for
 from dagflow.compiler.rule import Allowance, Checks, rule
 from dagflow.compiler.violation import Violation
-from dagflow.core.findings import Severity
+from dagflow.core.findings import Edit, Fix, Severity
+from dagflow.core.source import Span
 from dagflow.core.words import nearest
 
 
@@ -41,7 +43,20 @@ def suppression(checks: Checks) -> Iterator[Violation]:
         problem = _problem(allowance, checks)
         if problem is not None:
             severity, message = problem
-            yield Violation(span=allowance.span, message=message, severity=severity)
+            fixes = (_removed(allowance, checks),) if severity is Severity.NOTE else ()
+            yield Violation(span=allowance.span, message=message, severity=severity, fixes=fixes)
+
+
+def _removed(allowance: Allowance, checks: Checks) -> Fix:
+    """Return the change that takes a comment out, with its line where it has one to itself."""
+    span = allowance.span
+    line = checks.source.line(span.line)
+    if line[: span.column - 1].strip():
+        begin = len(line[: span.column - 1].rstrip()) + 1
+        place = replace(span, column=begin)
+    else:
+        place = Span(span.line, 1, span.line + 1, 1, span.file)
+    return Fix("take the comment out", (Edit(place, ""),))
 
 
 def _problem(allowance: Allowance, checks: Checks) -> tuple[Severity, str] | None:

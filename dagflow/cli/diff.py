@@ -1,0 +1,69 @@
+"""`dagflow diff`."""
+
+from __future__ import annotations
+
+import click
+
+from dagflow.cli.exits import FINDINGS, OK
+from dagflow.cli.output import print_json
+from dagflow.compiler.difference import Difference, Version, difference
+from dagflow.core.errors import UsageError
+from dagflow.core.findings import Bounds
+from dagflow.core.values import JsonObject
+from dagflow.service.plans import load_plan
+
+SCHEMA_VERSION = 1
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--format", "form", default="text", show_default=True, type=click.Choice(["text", "json"]),
+    help="How the changes are written.",
+)  # fmt: skip
+def command(*, old: str, new: str, form: str) -> int:
+    """Say what a new version of a workflow changes, and its risk.
+
+    OLD and NEW are workflow files, or plans (`dagflow plan -o plan.json`). The exit code is 1 when
+    a caller may break.
+    """
+    found = difference(_version(old), _version(new))
+    if form == "json":
+        print_json(_json(found))
+    else:
+        click.echo(_text(found), nl=False)
+    return FINDINGS if found.breaking else OK
+
+
+def _version(path: str) -> Version:
+    loaded = load_plan(path)
+    if loaded.plan is None:
+        raise UsageError(f"{path} does not compile", remedy=f"`dagflow check {path}` says why")
+    bounds = loaded.checked.report.bounds if loaded.checked is not None else Bounds()
+    return Version(loaded.plan, bounds)
+
+
+def _json(found: Difference) -> JsonObject:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "breaking": found.breaking,
+        "risk": found.risk,
+        "changes": [
+            {"area": c.area, "text": c.text, "risk": c.risk, "breaking": c.breaking}
+            for c in found.changes
+        ],
+    }
+
+
+def _text(found: Difference) -> str:
+    if not found.changes:
+        return "nothing changes\n"
+    lines, area = [], ""
+    for change in found.changes:
+        if change.area != area:
+            area = change.area
+            lines.append(f"{area}:")
+        mark = "breaking" if change.breaking else f"risk {change.risk}"
+        lines.append(f"  {change.text}  [{mark}]")
+    return "\n".join([*lines, "", f"risk: {found.risk}", ""])
