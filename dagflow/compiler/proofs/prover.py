@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 Asked: TypeAlias = tuple[Node, bool]
 """An expression, and whether it is to be true or false."""
 
-TOTAL: Final = 20_000_000
+Key: TypeAlias = tuple[str, tuple[tuple[int, bool], ...]]
+
+TOTAL: Final = 6_000_000
 """How much the questions of one compilation may cost together, in Z3's units; beyond that all
 others are undecided."""
 
@@ -55,7 +57,8 @@ class Prover:
         self._model = model
         self._left = total
         self._known: dict[bytes, Verdict] = {}
-        self._asked: dict[tuple[str, tuple[tuple[int, bool], ...]], Verdict] = {}
+        self._asked: dict[Key, Verdict] = {}
+        self._never: dict[Key, bool] = {}
         self._kept: list[Node] = []
 
     def lookup(self, facts: StepFacts) -> Lookup:
@@ -73,8 +76,8 @@ class Prover:
         They are read as `facts` sees its variables; with `inner` as its own inner steps do.
         """
         block = facts.path if inner else facts.block
-        key = (block, tuple([(id(node), wanted) for node, wanted in asked]))
-        if key not in self._asked:  # by identity: comparing whole expressions costs more
+        key = _key(block, asked)
+        if key not in self._asked:
             self._asked[key] = self._simple(facts, asked, inner) or self._solved(block, asked)
             self._kept += [node for node, _ in asked]
         return self._asked[key]
@@ -90,7 +93,28 @@ class Prover:
 
     def is_never(self, facts: StepFacts, asked: Sequence[Asked], *, inner: bool = False) -> bool:
         """Tell whether the expressions can surely not come out so, all at once."""
-        return self.ask(facts, asked, inner=inner).kind == "never"
+        block = facts.path if inner else facts.block
+        key = _key(block, asked)
+        if key in self._asked:
+            return self._asked[key].kind == "never"
+        if key not in self._never:
+            self._kept += [node for node, _ in asked]
+            simple = self._simple(facts, asked, inner)
+            self._never[key] = (
+                self._never_of_z3(block, asked) if simple is None else simple.kind == "never"
+            )
+        return self._never[key]
+
+    def _never_of_z3(self, block: str, asked: Sequence[Asked]) -> bool:
+        if self._left <= 0:
+            return False
+        from dagflow.compiler.proofs.solver.query import EFFORT, Claim, is_never
+
+        claims = [Claim(node, wanted) for node, wanted in asked]
+        types = self._types(block, [node for node, _ in asked])
+        found, spent = is_never(claims, _root(types), effort=min(EFFORT, self._left))
+        self._left -= spent
+        return found
 
     def fails(self, facts: StepFacts, node: Node, above: Sequence[Asked]) -> Verdict:
         """Tell whether an expression can be an error where the others come out so."""
@@ -167,6 +191,11 @@ class Prover:
                 return found
             around = self._model.find(block)
             block = around.block if around else ""
+
+
+def _key(block: str, asked: Sequence[Asked]) -> Key:
+    """Return a key of a question, by identity: comparing whole expressions costs more."""
+    return block, tuple([(id(node), wanted) for node, wanted in asked])
 
 
 def _root(types: dict[str, Schema]) -> Callable[[str], Type | None]:

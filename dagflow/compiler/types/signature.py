@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from textwrap import indent
 
 from dagflow.compiler.source.places import place_of
 from dagflow.compiler.types.wiring import Mismatch
@@ -12,6 +13,7 @@ from dagflow.core.node import Scalar
 from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 
+_ON_LINE = re.compile(r"((?:on|at) line )(\d+)")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -55,7 +57,24 @@ def signature_of(code: str, node: Scalar, source: Source) -> Signature | None:
 def _parsed(code: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the author's `"\\d"` is theirs to write
+        _require_syntax(code)
         return ast.parse(code)
+
+
+def _require_syntax(code: str) -> None:
+    """Raise the `SyntaxError` of code that has one, without touching any file.
+
+    Python looks for the offending line in a file of the module's name. It does so for modules
+    only, not for a single statement; so the code is read as the body of one first.
+    """
+    if not code.strip():
+        return
+    try:
+        ast.parse("if 1:\n" + indent(code, " ", lambda _: True) + "\n", mode="single")
+    except SyntaxError as error:
+        line, column = (error.lineno or 2) - 1, (error.offset or 2) - 1
+        said = _ON_LINE.sub(lambda found: f"{found[1]}{int(found[2]) - 1}", error.msg)
+        raise SyntaxError(said, (None, line, max(column, 1), error.text)) from None
 
 
 def _without_main(module: ast.Module, node: Scalar) -> Signature | None:

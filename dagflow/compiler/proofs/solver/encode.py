@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dagflow.compiler.proofs.solver import functions
-from dagflow.compiler.proofs.solver.encoder import Encoder
+from dagflow.compiler.proofs.solver.encoder import Encoder, text_of
 from dagflow.compiler.proofs.solver.loops import looped
 from dagflow.compiler.proofs.solver.shapes import (
     Bool,
@@ -38,6 +38,7 @@ class Encoding(Encoder):
 
     def encode(self, node: Node, names: Environment) -> Sym:
         """Return what an expression can be."""
+        self.count()
         match node:
             case Const():
                 return self._const(node)
@@ -59,7 +60,7 @@ class Encoding(Encoder):
 
     def _let(self, node: Let, names: Environment) -> Sym:
         value = self.encode(node.value, names)
-        with self.inside(f"{node.name}={self.name_of(node.value)}"):
+        with self.inside(f"{node.name}={text_of(node.value)}"):
             return self.encode(node.body, {**names, node.name: value})
 
     def _const(self, node: Const) -> Sym:

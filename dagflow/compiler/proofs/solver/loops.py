@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dagflow.compiler.proofs.solver.encoder import Encoder
+from dagflow.compiler.proofs.solver.encoder import Encoder, text_of
 from dagflow.compiler.proofs.solver.shapes import (
     Environment,
     Formula,
@@ -54,7 +54,7 @@ def _turn(encoder: Encoder, node: Loop, names: Environment, item: Sym, index: in
     """Return what the body gives for one element."""
     body: Node | None = node.item if node.kind == "map" else node.test
     assert body is not None
-    with encoder.inside(f"{node.var}={encoder.name_of(node.over)}[{index}]"):
+    with encoder.inside(f"{node.var}={text_of(node.over)}[{index}]"):
         return encoder.encode(body, {**names, node.var: item})
 
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias
 
 from dagflow.compiler.proofs.solver.encode import Encoding
-from dagflow.compiler.proofs.solver.encoder import Encoder
+from dagflow.compiler.proofs.solver.encoder import Encoder, TooLargeError
 from dagflow.compiler.proofs.solver.reading import Reader, UnreadableError
 from dagflow.compiler.proofs.solver.shapes import Formula, Logic, Sym
 from dagflow.compiler.proofs.solver.variables import Root, Variables
@@ -21,8 +21,11 @@ from dagflow.expr.reads import paths_of
 Outcome: TypeAlias = bool | Literal["error"]
 """How an expression comes out: true, false, or with an error."""
 
-EFFORT: Final = 400_000
+EFFORT: Final = 300_000
 """How much one question may cost, in Z3's own units, which are the same on every machine."""
+
+BASE: Final = 25_000
+"""What a question costs before Z3 has done anything, in the same units."""
 
 LARGEST: Final = 2_000
 """Questions with more nodes than this are not asked."""
@@ -73,25 +76,50 @@ def ask(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Answer:
     return Answer("sometimes", found.values, effort=found.effort)
 
 
+def is_never(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> tuple[bool, int]:
+    """Tell whether the claims can surely not hold together, and what it cost to ask."""
+    posed = _pose(claims, root, effort)
+    if posed is None:
+        return False, BASE
+    solver, _, z3 = posed
+    return _checked(solver, z3) == z3.unsat, _effort(solver)
+
+
 def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solved:
     """Ask Z3, in a context of its own, so that no other question influences the answer."""
+    posed = _pose(claims, root, effort)
+    if posed is None:
+        return Solved("unknown", effort=BASE)
+    solver, variables, z3 = posed
+    found = _checked(solver, z3)
+    if found != z3.sat:
+        verdict: Literal["never", "unknown"] = "never" if found == z3.unsat else "unknown"
+        return Solved(verdict, effort=_effort(solver))
+    reader = Reader(_plainest(solver, variables), variables.logic)
+    values = _values(reader, variables)
+    return Solved("sometimes", values, exact=variables.exact, effort=_effort(solver))
+
+
+def _pose(claims: Sequence[Claim], root: Root, effort: int) -> tuple[Any, Variables, Any] | None:
+    """Return a solver that holds the claims and what is known of what they read.
+
+    None where they are too large to be asked.
+    """
     if sum(1 for claim in claims for _ in walk(claim.node)) > LARGEST:
-        return Solved("unknown")
+        return None
     import z3
 
     logic = Logic(z3.Context(), z3)
     variables = Variables(logic)
     encoder = Encoding(variables, root)
-    asked = [_formula(encoder, claim) for claim in claims]
+    try:
+        asked = [_formula(encoder, claim) for claim in claims]
+    except TooLargeError:
+        return None
     solver = z3.Solver(ctx=logic.context)
     solver.set("rlimit", effort)
     solver.add(*variables.facts, *asked)
-    found = _checked(solver, z3)
-    if found != z3.sat:
-        verdict: Literal["never", "unknown"] = "never" if found == z3.unsat else "unknown"
-        return Solved(verdict, effort=_effort(solver))
-    values = _values(Reader(_plainest(solver, variables), logic), variables)
-    return Solved("sometimes", values, exact=variables.exact, effort=_effort(solver))
+    return solver, variables, z3
 
 
 def _plainest(solver: Any, variables: Variables) -> Any:
@@ -129,7 +157,7 @@ def _defined(encoder: Encoder, sym: Sym) -> Formula:
 
 def _effort(solver: Any) -> int:
     statistics = solver.statistics()
-    return next((int(value) for key, value in statistics if key == "rlimit count"), 0)
+    return BASE + next((int(value) for key, value in statistics if key == "rlimit count"), 0)
 
 
 def _values(reader: Reader, variables: Variables) -> JsonObject | None:
