@@ -200,7 +200,7 @@ def test_reader_that_misses_its_producer_was_told(drawn: tuple[Model, Script]) -
     whole, script = drawn
     graphs = graph.build(whole)
     found = reach.analyse(whole, graphs, claims_of(whole, graphs))
-    told = absences(whole, graphs, found)
+    told = absences(whole, graphs, found, claims_of(whole, graphs))
 
     ended = ran(graphs, script)
 

@@ -60,6 +60,12 @@ class Above:
         """Return what holds when a step runs: its own guard is true, too."""
         return _few((*self._guard(step), *self.ready(step)))
 
+    def waited(self, step: str) -> tuple[Asked, ...]:
+        """Return what holds when a step's control edges and its own guard let it run."""
+        graph = self._graphs.block_of(step)
+        self.ready(step)
+        return _few((*self._guard(step), *self._joined(graph, step), *self._around(graph)))
+
     def origin(self, node: Node) -> Origin | None:
         """Return where a condition comes from; None for what is no text of the author's."""
         return self._origins.get(id(node))
@@ -118,14 +124,17 @@ class Above:
                     yield node, wanted
 
     def _made(self, graph: BlockGraph, step: str) -> Iterator[Asked]:
+        yield from self._joined(graph, step)
+        for need in graph.needs(step):
+            yield from self._succeeded(need)
+
+    def _joined(self, graph: BlockGraph, step: str) -> Iterator[Asked]:
         edges = graph.incoming.get(step, ())
         taken = [self._taken(edge) for edge in edges]
         if _is_all(graph, step, edges):
             yield from (one for many in taken for one in many)
         elif taken and all(taken):  # one of them, whichever
             yield _any(_all(many) for many in taken), True
-        for need in graph.needs(step):
-            yield from self._succeeded(need)
 
     def _taken(self, edge: Edge) -> tuple[Asked, ...]:
         """Return what holds when an edge is taken."""

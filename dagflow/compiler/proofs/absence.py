@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeAlias
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import LATER, Edge, wait_text
 from dagflow.compiler.model import TOPS, Model, Read, StepFacts
+from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, at_least
 from dagflow.compiler.proofs.reach import BlockReach, Reach, needed
@@ -43,11 +44,15 @@ class Absent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """One way in which a step comes to be absent, or an edge not to be taken."""
+    """One way in which a step comes to be absent, or an edge not to be taken.
+
+    `denied` is the step whose guard is false then, where it begins with that.
+    """
 
     facts: Facts
     text: str
     by: str = ""
+    denied: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +67,7 @@ class _Quiet:
     graph: BlockGraph
     facts: Mapping[str, StepFacts]
     reach: BlockReach
+    claims: Claims
     possible: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, Facts] = field(default_factory=dict)
     cases: dict[str, tuple[_Case, ...]] = field(default_factory=dict)
@@ -97,13 +103,16 @@ class _Quiet:
         return tuple(reversed(lines))
 
 
-def absences(model: Model, graphs: Graphs, reach: Reach) -> tuple[Absent, ...]:
+def absences(model: Model, graphs: Graphs, reach: Reach, claims: Claims) -> tuple[Absent, ...]:
     """Return every plain read of a step that may be absent, one for each reader and producer."""
     found: list[Absent] = []
     quiet: dict[str, _Quiet] = {}
     for path in model.blocks:
         quiet[path] = block = _Quiet(
-            graph=graphs.blocks[path], facts=graphs.facts, reach=reach.blocks[path]
+            graph=graphs.blocks[path],
+            facts=graphs.facts,
+            reach=reach.blocks[path],
+            claims=claims,
         )
         found += _in_block(block)
         found += _after_block(block, model, graphs)
@@ -148,9 +157,16 @@ def _at_fault(block: _Quiet, reader: str, producer: str) -> _Case | None:
         ends_badly = block.fits(certain, block.certain) and not block.fits(
             certain, case.facts, block.certain
         )
-        if block.fits(certain, case.facts) and not ends_badly:
+        if block.fits(certain, case.facts) and not ends_badly and _may_be(block, reader, case):
             return case
     return None
+
+
+def _may_be(block: _Quiet, reader: str, case: _Case) -> bool:
+    """Tell whether the reader's own guard can be true in a case."""
+    if not case.denied:
+        return True
+    return not block.claims.needs_guard(block.facts[reader], block.facts[case.denied])
 
 
 def _settle(block: _Quiet, step: str) -> None:
@@ -195,11 +211,11 @@ def _skips(block: _Quiet, step: str) -> Iterator[_Case]:
         return
     only = reach.outcomes.only(step, reach.outcomes.of[step].skipped)
     for case in (*_not_joined(block, step), *_not_given(block, step)):
-        yield _Case(facts=case.facts | only, text=case.text, by=case.by)
+        yield _Case(facts=case.facts | only, text=case.text, by=case.by, denied=case.denied)
     if facts.step.when is not None and constant(facts, "when") is not True:
         text = f"{step!r} is skipped: its guard {facts.step.when.value!r} is false"
         if block.fits(reach.ready[step]):
-            yield _Case(facts=reach.ready[step] | only, text=text)
+            yield _Case(facts=reach.ready[step] | only, text=text, denied=step)
 
 
 def _not_joined(block: _Quiet, step: str) -> Iterator[_Case]:
@@ -222,7 +238,8 @@ def _not_given(block: _Quiet, step: str) -> Iterator[_Case]:
     for need in block.graph.needs(step):
         if (step, need) not in block.excused:
             for case in block.absent(need):
-                yield _Case(facts=case.facts, text=f"{step!r} is skipped with {need!r}", by=need)
+                text = f"{step!r} is skipped with {need!r}"
+                yield _Case(facts=case.facts, text=text, by=need, denied=case.denied)
 
 
 def _untaken(block: _Quiet, edge: Edge) -> _Case | None:

@@ -14,7 +14,7 @@ from dagflow.core.findings import Related
 from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
 from dagflow.core.values import JsonObject, JsonValue, canonical
-from dagflow.expr.ast import Node, Path
+from dagflow.expr.ast import Node, Path, to_json, without_places
 from dagflow.expr.reads import paths_of
 
 MOST_SHOWN: Final = 4
@@ -104,6 +104,27 @@ class Claims:
         origins = (self.above.origin(condition) for condition, _ in kept[1:])
         found = [Related(origin.text, origin.span) for origin in origins if origin is not None]
         return tuple(sorted(found, key=lambda related: related.span))
+
+    def needs_guard(self, reader: StepFacts, other: StepFacts) -> bool:
+        """Tell whether a step surely does not run when another's guard is false.
+
+        Asked are its own guard and what its control edges say, not what its reads need.
+        """
+        node = guards.ast_of(other, "when")
+        asked = self.above.waited(reader.path)
+        if node is None or not asked:
+            return False
+        near = relevant(asked, [node])
+        return bool(near) and self.prover.is_never(reader, ((node, False), *near))
+
+    def repeats(self, facts: StepFacts, name: str) -> bool:
+        """Tell whether an expression says again, word by word, what a guard above it says."""
+        node = guards.ast_of(facts, name)
+        if node is None:
+            return False
+        own = to_json(node)
+        above = (one for one, wanted in self.above.ready(facts.path) if wanted)
+        return any(without_places(to_json(one)) == without_places(own) for one in above)
 
     def exclusive(self, one: StepFacts, two: StepFacts) -> bool:
         """Tell whether two steps of a block can surely not both run."""

@@ -18,7 +18,8 @@ LEFT, RIGHT = made("left"), made("right")
 def absent(*steps: Made, **more) -> list[Absent]:
     whole = model(*steps, **more)
     graphs = graph.build(whole)
-    return list(absences(whole, graphs, reach.analyse(whole, graphs, claims_of(whole, graphs))))
+    claims = claims_of(whole, graphs)
+    return list(absences(whole, graphs, reach.analyse(whole, graphs, claims), claims))
 
 
 def pairs(*steps: Made, **more) -> list[tuple[str, str]]:

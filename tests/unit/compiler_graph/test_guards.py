@@ -338,3 +338,44 @@ def test_formula_with_too_many_ways_is_left_undecided() -> None:
 
     assert not guards.never([(formula, True)], lambda _: INTEGER)
     assert guards.witness([(formula, True)], lambda _: INTEGER) is None
+
+
+# ── what stands above a step ──────────────────────────────────────────────────────────────────
+
+
+def chain(first: str, second: str, after: str = "{step: a, on: done}") -> str:
+    return f"""
+        inputs: {{x: integer}}
+        steps:
+          a: {{when: '{first}', transform: inputs.x}}
+          b: {{when: '{second}', after: {after}, transform: steps.a.output + 1}}
+        outputs:
+          b: ${{{{ steps.?b.output.orValue(0) }}}}
+        """
+
+
+def test_reader_whose_guard_implies_its_producers_reads_no_absent_step() -> None:
+    assert told(chain("inputs.x > 3", "inputs.x > 5")) == []
+
+
+def test_reader_whose_guard_does_not_is_told_with_the_way() -> None:
+    (only,) = found(chain("inputs.x > 3", "inputs.x > 2"), "maybe-absent")
+
+    assert [place.message.split("'")[1] for place in only.flow[:1]] == ["a"]
+
+
+def test_guard_said_again_word_by_word_is_no_finding() -> None:
+    assert told(chain("inputs.x > 3", "inputs.x > 3", "a")) == []
+
+
+def test_guard_that_one_above_implies_is_told_with_the_one_above() -> None:
+    (only,) = found(chain("inputs.x > 3", "inputs.x > 1", "a"), "guard-always")
+
+    assert "where 'b' is reached" in only.message
+    assert len(only.flow) == 2
+
+
+def test_guard_that_one_above_excludes_is_never_true() -> None:
+    (only,) = found(chain("inputs.x > 3", "inputs.x < 1", "a"), "guard-never")
+
+    assert [place.span.line for place in only.flow] == [5, 6]

@@ -67,8 +67,8 @@ def _judged(
     flow: tuple[Related, ...] = ()
     where = ""
     if constant(facts, name) is not True and not claims.is_always_by_itself(facts, name):
-        if not claims.is_always(facts, name):
-            return
+        if not claims.is_always(facts, name) or claims.repeats(facts, name):
+            return  # what is said again word by word is said for the reader
         where = f" where {facts.name!r} is reached"
         here = Related("so this is true, too", text.span)
         flow = (*claims.reasons(facts, name, wanted=False), here)

@@ -44,12 +44,13 @@ def maybe_absent(checks: Checks) -> Iterator[Violation]:
         outputs:
           text: ${{ steps.?hello.output.orValue("") }}
     """
-    if checks.model is None or checks.graphs is None or checks.reach is None:
+    model, graphs, reach, claims = checks.model, checks.graphs, checks.reach, checks.claims
+    if model is None or graphs is None or reach is None or claims is None:
         return
-    if any(block.rings for block in checks.graphs.blocks.values()):
+    if any(block.rings for block in graphs.blocks.values()):
         return
-    for absent in absences(checks.model, checks.graphs, checks.reach):
-        yield _violation(absent, checks.graphs)
+    for absent in absences(model, graphs, reach, claims):
+        yield _violation(absent, graphs)
 
 
 _MOMENTS = {
@@ -70,9 +71,21 @@ def _violation(absent: Absent, graphs: Graphs) -> Violation:
         message=f"step {producer.name!r} may have no output {moment}",
         step=reader.path if reader is not None else "",
         related=(Related(f"{producer.name!r} is here", producer.step.name.span),),
+        flow=_way(absent, graphs),
         witness={"path": list(absent.path)},
         help=_help(absent, producer.name),
     )
+
+
+def _way(absent: Absent, graphs: Graphs) -> tuple[Related, ...]:
+    """Return the path as places: the steps that each of its lines begins with."""
+    names = {f"{facts.path!r}": facts for facts in graphs.facts.values()}
+    found = []
+    for line in absent.path:
+        facts = names.get(line.partition(" ")[0])
+        if facts is not None:
+            found.append(Related(line, facts.step.name.span))
+    return (*found, Related("and this reads its output", absent.read.span))
 
 
 def _help(absent: Absent, name: str) -> str:
