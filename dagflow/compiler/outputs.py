@@ -38,6 +38,7 @@ def _or(schema: Schema) -> Schema:
 
 TEXT: Final[Schema] = {"type": "string"}
 INTEGER: Final[Schema] = {"type": "integer"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
 
 LLM_TEXT: Final = closed({"text": TEXT, "finish_reason": TEXT})

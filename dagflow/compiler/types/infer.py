@@ -19,7 +19,7 @@ from dagflow.compiler.names.resolve import (
 )
 from dagflow.compiler.names.scopes import Sight, block_names, item_names, run_schema
 from dagflow.compiler.names.slots import bare, templated
-from dagflow.compiler.outputs import INTEGER, closed, output_of
+from dagflow.compiler.outputs import COUNT, closed, output_of
 from dagflow.compiler.source.places import scalars
 from dagflow.compiler.source.schemas import schema_of
 from dagflow.compiler.types.checking import Desk, Spot, check_bare, check_template
@@ -185,7 +185,7 @@ def _loop_type(typist: Typist, name: str, site: Site) -> Schema:
     if isinstance(site.step.body, Foreach):
         item, _ = item_names(site.step.body)
         return _item(typist, site) if name == item else {"type": "integer", "minimum": 0}
-    return INTEGER if name == "turn" else True
+    return COUNT if name == "turn" else True
 
 
 def _item(typist: Typist, site: Site) -> Schema:
