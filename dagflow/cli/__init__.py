@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "dev": "Serve the API, with engine and worker in one process.",
     "llm": "Serve a local model over the OpenAI protocol.",
     "doctor": "Say what this machine can do, and how to mend what it can't.",
+    "lsp": "Serve editors: diagnostics, types, completion, definitions, renaming.",
     "schema": "Print the JSON Schema of workflow or test files, for editors.",
 }
 

@@ -66,6 +66,12 @@ def read_bundle(path: str) -> Bundle:
     return _read(Path(path), name=path, inside=())
 
 
+def edited_bundle(path: str, text: str) -> Bundle:
+    """Make a bundle of a file as an editor has it; what it refers to is read from disk."""
+    where = Path(path)
+    return _complete(Source(path, text), where.parent, inside=(where.resolve(),))
+
+
 def bundle_of(text: str, name: str) -> Bundle:
     """Make a bundle of text that did not come from a file: nothing it refers to is read."""
     source = Source(name, text)
