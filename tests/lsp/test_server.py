@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,13 @@ outputs:
 class Editor:
     """An open file in an editor."""
 
-    def __init__(self, client: LanguageClient, uri: str) -> None:
-        self.client, self.uri = client, uri
-        self.told: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
-
-        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def told(params: types.PublishDiagnosticsParams) -> None:
-            self.told.put_nowait(params)
+    def __init__(
+        self,
+        client: LanguageClient,
+        uri: str,
+        told: asyncio.Queue[types.PublishDiagnosticsParams],
+    ) -> None:
+        self.client, self.uri, self.told = client, uri, told
 
     async def open(self, text: str) -> list[types.Diagnostic]:
         item = types.TextDocumentItem(self.uri, "yaml", 1, text)
@@ -61,39 +61,63 @@ def at(text: str, word: str, offset: int = 0) -> types.Position:
     return types.Position(before.count("\n"), len(before.rpartition("\n")[2]) + offset)
 
 
-def edited(folder: Path, work: Callable[[Editor], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        client = LanguageClient("test", "1")
-        await client.start_io(sys.executable, "-m", "dagflow", "lsp")
-        try:
-            await client.initialize_async(
-                types.InitializeParams(
-                    capabilities=types.ClientCapabilities(
-                        general=types.GeneralClientCapabilities(
-                            position_encodings=[types.PositionEncodingKind.Utf32]
-                        )
-                    )
-                )
-            )
-            client.initialized(types.InitializedParams())
-            editor = Editor(client, (folder / "w.yaml").as_uri())
-            found = await asyncio.wait_for(work(editor), 40)
-            await client.shutdown_async(None)
-            return found
-        finally:
-            client.exit(None)
-            await asyncio.wait_for(client.stop(), 10)
+class Session:
+    """A server that is running, and the loop that its client lives in."""
 
-    return asyncio.run(main())
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._client = LanguageClient("test", "1")
+        self._told: dict[str, asyncio.Queue[types.PublishDiagnosticsParams]] = {}
+
+        @self._client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def told(params: types.PublishDiagnosticsParams) -> None:
+            self._told[params.uri].put_nowait(params)
+
+    def start(self) -> None:
+        self._loop.run_until_complete(asyncio.wait_for(self._start(), 30))
+
+    async def _start(self) -> None:
+        await self._client.start_io(sys.executable, "-m", "dagflow", "lsp")
+        general = types.GeneralClientCapabilities(
+            position_encodings=[types.PositionEncodingKind.Utf32]
+        )
+        await self._client.initialize_async(
+            types.InitializeParams(capabilities=types.ClientCapabilities(general=general))
+        )
+        self._client.initialized(types.InitializedParams())
+
+    def edit(self, file: Path, work: Callable[[Editor], Awaitable[Any]]) -> Any:
+        """Open a file in an editor, and return what is found there."""
+        uri = file.as_uri()
+        self._told[uri] = asyncio.Queue()
+        editor = Editor(self._client, uri, self._told[uri])
+        return self._loop.run_until_complete(asyncio.wait_for(work(editor), 40))
+
+    def stop(self) -> None:
+        async def stop() -> None:
+            await self._client.shutdown_async(None)
+            self._client.exit(None)
+            await self._client.stop()
+
+        self._loop.run_until_complete(asyncio.wait_for(stop(), 20))
+        self._loop.close()
 
 
-def test_findings_come_as_the_text_changes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    found = Session()
+    found.start()
+    yield found
+    found.stop()
+
+
+def test_findings_come_as_the_text_changes(session: Session, tmp_path: Path) -> None:
     async def work(editor: Editor) -> tuple[list[types.Diagnostic], list[types.Diagnostic]]:
         good = await editor.open(FLOW)
         bad = await editor.change(FLOW.replace("steps.double.output,", "steps.duble.output,"))
         return good, bad
 
-    good, bad = edited(tmp_path, work)
+    good, bad = session.edit(tmp_path / "w.yaml", work)
 
     assert good == []
     (finding,) = bad
@@ -101,7 +125,9 @@ def test_findings_come_as_the_text_changes(tmp_path: Path) -> None:
     assert finding.range.start == at(FLOW, "double.output, ")
 
 
-def test_hover_tells_types_and_definition_leads_to_the_step(tmp_path: Path) -> None:
+def test_hover_tells_types_and_definition_leads_to_the_step(
+    session: Session, tmp_path: Path
+) -> None:
     async def work(editor: Editor) -> Any:
         await editor.open(FLOW)
         place = at(FLOW, "steps.shape.output.total", 20)
@@ -113,7 +139,7 @@ def test_hover_tells_types_and_definition_leads_to_the_step(tmp_path: Path) -> N
         )
         return hover, step
 
-    hover, step = edited(tmp_path, work)
+    hover, step = session.edit(tmp_path / "w.yaml", work)
 
     assert "integer" in hover.contents.value
     assert step.range.start == at(FLOW, "shape:")
@@ -127,7 +153,9 @@ def test_hover_tells_types_and_definition_leads_to_the_step(tmp_path: Path) -> N
         ("inputs.", {"count"}),
     ],
 )
-def test_completion_knows_what_may_follow(tmp_path: Path, written: str, wanted: set[str]) -> None:
+def test_completion_knows_what_may_follow(
+    session: Session, tmp_path: Path, written: str, wanted: set[str]
+) -> None:
     async def work(editor: Editor) -> Any:
         await editor.open(FLOW)
         text = FLOW.replace("inputs.count * 2", written)
@@ -136,19 +164,19 @@ def test_completion_knows_what_may_follow(tmp_path: Path, written: str, wanted: 
             types.CompletionParams(editor.document, at(text, f"{written}}}", len(written)))
         )
 
-    items = edited(tmp_path, work)
+    items = session.edit(tmp_path / "w.yaml", work)
 
     assert {item.label for item in items} == wanted
 
 
-def test_step_is_renamed_in_edges_and_expressions(tmp_path: Path) -> None:
+def test_step_is_renamed_in_edges_and_expressions(session: Session, tmp_path: Path) -> None:
     async def work(editor: Editor) -> Any:
         await editor.open(FLOW)
         return await editor.client.text_document_rename_async(
             types.RenameParams(editor.document, at(FLOW, "double:"), "twice")
         )
 
-    found = edited(tmp_path, work)
+    found = session.edit(tmp_path / "w.yaml", work)
 
     (edits,) = found.changes.values()
     lines = FLOW.split("\n")
@@ -159,7 +187,7 @@ def test_step_is_renamed_in_edges_and_expressions(tmp_path: Path) -> None:
     assert "\n".join(lines) == FLOW.replace("double", "twice")
 
 
-def test_fix_of_a_finding_is_offered_as_an_action(tmp_path: Path) -> None:
+def test_fix_of_a_finding_is_offered_as_an_action(session: Session, tmp_path: Path) -> None:
     async def work(editor: Editor) -> Any:
         text = FLOW.replace("transform: inputs", "transfrom: inputs")
         (finding, *_) = await editor.open(text)
@@ -169,7 +197,7 @@ def test_fix_of_a_finding_is_offered_as_an_action(tmp_path: Path) -> None:
             )
         )
 
-    (action, *_) = edited(tmp_path, work)
+    (action, *_) = session.edit(tmp_path / "w.yaml", work)
 
     (edit,) = action.edit.changes[(tmp_path / "w.yaml").as_uri()]
     assert edit.new_text == "transform"
