@@ -48,7 +48,7 @@ def followed(plan: Plan, flow: Flow, done: list[tuple[str, str]]) -> Driver:
 
 
 @settings(
-    max_examples=5000 if FULL else 250,
+    max_examples=5000 if FULL else 120,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

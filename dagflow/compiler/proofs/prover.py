@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dagflow.compiler.graph.edges import sibling
@@ -48,6 +48,11 @@ class Verdict:
 
 NEVER: Final = Verdict("never")
 UNKNOWN: Final = Verdict("unknown")
+
+
+KEPT: Final = 4_096
+_ANSWERS: Final[dict[tuple[bytes, int], tuple[bool, int]]] = {}
+"""Answers of Z3 in this process, by the whole question and the effort that it was given."""
 
 
 class Prover:
@@ -110,9 +115,15 @@ class Prover:
             return False
         from dagflow.compiler.proofs.solver.query import EFFORT, Claim, is_never
 
-        claims = [Claim(node, wanted) for node, wanted in asked]
         types = self._types(block, [node for node, _ in asked])
-        found, spent = is_never(claims, _root(types), effort=min(EFFORT, self._left))
+        effort = min(EFFORT, self._left)
+        question = (_question(asked, types), effort)
+        if question not in _ANSWERS:  # the same question has the same answer in any workflow
+            claims = [Claim(node, wanted) for node, wanted in asked]
+            _ANSWERS[question] = is_never(claims, _root(types), effort=effort)
+            while len(_ANSWERS) > KEPT:
+                del _ANSWERS[next(iter(_ANSWERS))]
+        found, spent = _ANSWERS[question]
         self._left -= spent
         return found
 
@@ -139,11 +150,7 @@ class Prover:
     def _solved(self, block: str, asked: Sequence[Asked], failing: Node | None = None) -> Verdict:
         nodes = [node for node, _ in asked] + ([failing] if failing is not None else [])
         types = self._types(block, nodes)
-        key = canonical([
-            [[without_places(to_json(node)), wanted] for node, wanted in asked],
-            None if failing is None else without_places(to_json(failing)),
-            dict(types),
-        ])  # fmt: skip
+        key = _question(asked, types, failing)
         if key not in self._known:
             self._known[key] = self._of_z3(asked, failing, types)
         return self._known[key]
@@ -191,6 +198,17 @@ class Prover:
                 return found
             around = self._model.find(block)
             block = around.block if around else ""
+
+
+def _question(
+    asked: Sequence[Asked], types: Mapping[str, Schema], failing: Node | None = None
+) -> bytes:
+    """Return what a question says, wherever it stands."""
+    return canonical([
+        [[without_places(to_json(node)), wanted] for node, wanted in asked],
+        None if failing is None else without_places(to_json(failing)),
+        dict(types),
+    ])  # fmt: skip
 
 
 def _key(block: str, asked: Sequence[Asked]) -> Key:

@@ -83,9 +83,18 @@ class Operators:
             case (Fields(), Fields()) | (Strange(), _) | (_, Strange()):
                 return self._unknown()
         one, two = _plain(left), _plain(right)
+        if isinstance(left, Text) and isinstance(right, Text):
+            return self._same_text(left, right)
         if type(left) is type(right) and one is not None:
             return one == two
         return self.logic.false()
+
+    def _same_text(self, left: Text, right: Text) -> Formula:
+        is_fixed = self.logic.z3.is_string_value
+        if is_fixed(left.term) and is_fixed(right.term):
+            same = left.term.as_string() == right.term.as_string()
+            return self.logic.true() if same else self.logic.false()
+        return left.term == right.term
 
     def _same_items(self, left: Items, right: Items) -> Formula:
         if not (left.whole and right.whole):

@@ -37,6 +37,9 @@ Root: TypeAlias = Callable[[str], Type | None]
 ITEMS: Final = 6
 """How many elements of a list are looked at one by one."""
 
+FEW: Final = 16
+"""Enums of no more texts than this are an alternative for each."""
+
 PLAIN: Final = 1_000
 """Numbers up to this read well in a witness."""
 
@@ -125,10 +128,12 @@ class Variables:
             return self.logic.certain(constant(self.logic, values[0]))
         tag = self.whole(f"{name}#", 0, len(values) - 1)
         texts = [(i, value) for i, value in enumerate(values) if isinstance(value, str)]
+        if len(texts) <= FEW:  # constants are compared without the theory of strings
+            texts = []
         ways = [
             (tag == index, constant(self.logic, value))
             for index, value in enumerate(values)
-            if not isinstance(value, str)
+            if not texts or not isinstance(value, str)
         ]
         if texts:
             # one unknown for all of them, so that an enum of texts is one alternative
@@ -250,10 +255,9 @@ class Variables:
         assert isinstance(shape, Fields)
         status = shape.get("status")[1]
         return self.logic.any(*(
-            self.logic.all(when, text.term == self.logic.text(wanted))
+            when
             for when, text in status.ways
-            if isinstance(text, Text)
-            for wanted in statuses
+            if isinstance(text, Text) and text.term.as_string() in statuses
         ))  # fmt: skip
 
 
