@@ -32,11 +32,23 @@ class At(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLimits:
+    """How large a file may be: its bytes, and its YAML values."""
+
+    size: int = 1024 * 1024
+    values: int = 20_000
+
+
+STANDARD = SourceLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was read: its name for messages, and its text."""
+    """A file as it was read: its name for messages, its text, and how large it may be."""
 
     name: str
     text: str
+    limits: SourceLimits = STANDARD
 
     def line(self, number: int) -> str:
         """Return line `number` (1-based) without its newline, or "" past the end."""

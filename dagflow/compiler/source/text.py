@@ -8,7 +8,6 @@ from dagflow.compiler.source.problems import STRICT, Problems
 from dagflow.core.findings import Finding, Severity
 from dagflow.core.source import Source, Span
 
-MAX_BYTES = 1024 * 1024
 BOM = "\ufeff"
 ODD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\r(?!\n)"
@@ -72,17 +71,23 @@ def prepare(source: Source, problems: Problems) -> str | None:
 
 
 def _fits(source: Source, text: str, problems: Problems) -> bool:
-    size = len(text) if len(text) > MAX_BYTES else len(text.encode(errors="replace"))
-    if size <= MAX_BYTES:
+    most = source.limits.size
+    size = len(text) if len(text) > most else len(text.encode(errors="replace"))
+    if size <= most:
         return True
     problems.add(
         STRICT,
-        f"the file is larger than 1 MiB ({len(text):,} characters)",
+        f"the file is larger than {_size(most)} ({len(text):,} characters)",
         Span(1, 1, 1, 1, source.name),
         "",
         help="move large texts out of the workflow: pass them as inputs, or read them in a step",
     )
     return False
+
+
+def _size(count: int) -> str:
+    mebi = 1024 * 1024
+    return f"{count // mebi} MiB" if count % mebi == 0 else f"{count:,} bytes"
 
 
 def _clean(source: Source, text: str, problems: Problems) -> bool:

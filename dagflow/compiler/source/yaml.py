@@ -43,7 +43,6 @@ from dagflow.core.records import dataclass
 from dagflow.core.source import Source, Span
 from dagflow.core.values import MAX_DEPTH
 
-MAX_NODES = 20_000
 MAX_EXPANSION = 10
 Token: TypeAlias = Any
 """An event of libyaml. The published types have every mark optional; from text none is."""
@@ -65,7 +64,7 @@ def compose(source: Source) -> Composed:
     text = prepare(source, problems)
     if text is None or TAIL.fullmatch(text):
         return Composed(None, problems.findings())
-    root = _Composer(source.name, text, problems).root()
+    root = _Composer(source, text, problems).root()
     return Composed(root, problems.findings())
 
 
@@ -76,8 +75,9 @@ class _StopError(Exception):
 class _Composer:
     """One pass over the events of one text."""
 
-    def __init__(self, file: str, text: str, problems: Problems) -> None:
-        self._file, self._text, self._problems = file, text, problems
+    def __init__(self, source: Source, text: str, problems: Problems) -> None:
+        self._file, self._text, self._problems = source.name, text, problems
+        self._most = source.limits.values
         self._next: Callable[[], Token] = yaml.CLoader(text).get_event
         self._anchors = Anchors()
         self._path: list[str] = []
@@ -113,7 +113,7 @@ class _Composer:
     def _node(self, event: Token, depth: int) -> Node:
         self._written += 1
         self._meant += 1
-        if depth > MAX_DEPTH or self._written > MAX_NODES:
+        if depth > MAX_DEPTH or self._written > self._most:
             self._too_much(event, depth)
         if type(event) is AliasEvent:
             return self._alias(event, depth)
@@ -296,7 +296,7 @@ class _Composer:
         if depth > MAX_DEPTH:
             self._stop(f"it is nested deeper than {MAX_DEPTH} levels", place, "keep it flatter")
         remedy = "split the workflow, or pass the data as inputs"
-        self._stop(f"the file has more than {MAX_NODES:,} values", place, remedy)
+        self._stop(f"the file has more than {self._most:,} values", place, remedy)
 
     def _check_expansion(self) -> None:
         """Refuse a text that means more than ten times what is written."""
