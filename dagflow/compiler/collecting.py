@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-RARELY: Final = (50_000, 50, 100)
+RARELY: Final = (200_000, 50, 100)
 """After how many new objects it looks at the young ones, and how often at the older."""
 
 _LOCK: Final = threading.Lock()

@@ -153,7 +153,7 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     _run(state, "resolved", checks)
     _run(state, "typed", checks)
     graphs = state.timed("graph", lambda: graph.build(model))
-    claims = claims_of(model, graphs)
+    claims = claims_of(model, graphs, state.memory)
     reached = state.timed("proofs", lambda: reach.analyse(model, graphs, claims))
     broken = frozenset(state.broken)
     labels = state.timed("proofs", lambda: Labels(model, graphs))
@@ -175,8 +175,8 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
 
 
 def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:
-    constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned))
-    places = state.timed("lower", lambda: layout.places(pruned))
+    constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned, state.memory))
+    places = state.timed("lower", lambda: layout.places(pruned, state.memory))
     plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
     return replace(
         whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(plan, model.catalog))

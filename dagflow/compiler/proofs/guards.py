@@ -312,17 +312,14 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
     if node is None:
         return
     for part in conjuncts(node):
-        claim = _claim(part, _unknown)
-        path, test = claim.path, claim.test
+        term, test = _comparison(part) or (None, None)
+        path = None if term is None else path_of(term)
         if (
             path is not None
+            and test is not None
             and len(path) == len(("steps", "name", "status"))
             and (path[0], path[2]) == ("steps", "status")
             and test.operator == "=="
             and isinstance(test.value, str)
         ):
             yield sibling(facts.block, path[1]), test.value
-
-
-def _unknown(_path: tuple[str, ...]) -> Schema:
-    return True
