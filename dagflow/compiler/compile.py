@@ -175,7 +175,9 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
 
 
 def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:
-    constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned, state.memory))
+    constraints, idle = state.timed(
+        "lower", lambda: machine.constraints(model, pruned, state.memory)
+    )
     places = state.timed("lower", lambda: layout.places(pruned, state.memory))
     plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
     return replace(

@@ -64,7 +64,9 @@ class Memory:
 
         It is known again by its identity, which costs less than to compare.
         """
-        return self.recall(kind, id(thing), lambda: (thing, make()))[1]  # holds it: its id is its own
+        return self.recall(kind, id(thing), lambda: (thing, make()))[
+            1
+        ]  # holds it: its id is its own
 
     def number(self, value: JsonValue | Mapping[str, Schema]) -> int:
         """Return a number that stands for a JSON value in keys: equal ones have the same.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -12,7 +12,7 @@ from dagflow.compiler.graph.rings import Pair, Ring, rings_of
 from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 
 _PLAIN_JOIN: Final = Join()
 
@@ -37,6 +37,10 @@ class BlockGraph:
     joins: Mapping[str, Join]
     rings: tuple[Ring, ...] = ()
     backward: tuple[Edge, ...] = ()
+    _pairs: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _needs: dict[str, tuple[str, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def edges(self) -> Iterator[Edge]:
         """Yield the control edges, by target in the order of the file."""
@@ -50,9 +54,11 @@ class BlockGraph:
 
     def pairs(self) -> tuple[Pair, ...]:
         """Return the distinct (from, to) pairs of steps that have an edge of either kind."""
-        control = ((edge.source, edge.target) for edge in self.edges())
-        data = ((edge.source, edge.target) for edge in self.data())
-        return tuple(dict.fromkeys((*control, *data)))
+        if self._pairs is None:
+            control = [(edge.source, edge.target) for edge in self.edges()]
+            data = [(edge.source, edge.target) for edge in self.data()]
+            object.__setattr__(self, "_pairs", tuple(dict.fromkeys(control + data)))
+        return self._pairs or ()
 
     def before(self) -> dict[str, list[str]]:
         """Return for each step those that it waits for or reads."""
@@ -67,7 +73,11 @@ class BlockGraph:
 
     def needs(self, step: str) -> tuple[str, ...]:
         """Return the steps whose success a plain read of `step` requires."""
-        return tuple(edge.source for edge in self.reads.get(step, ()) if edge.required)
+        known = self._needs.get(step)
+        if known is None:
+            known = tuple([e.source for e in self.reads.get(step, ()) if e.required])
+            self._needs[step] = known
+        return known
 
     def awaits(self, step: str) -> tuple[str, ...]:
         """Return the steps that must only be decided before `step`.

@@ -15,6 +15,7 @@ from dagflow.core.steps.foreach import Foreach
 from dagflow.core.workflow import Step
 from dagflow.expr import Problem, Segment, parse_template
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
     """What tells which steps a step speaks of: all blocks, and what each can see by name."""
@@ -60,13 +61,11 @@ def typing_order(grounds: Grounds, views: Views, memory: Memory) -> Iterator[Sit
         yield from _visit(path, sites, names, done)
 
 
-def _visit(
-    start: str, sites: Mapping[str, Site], names: _Names, done: set[str]
-) -> Iterator[Site]:
+def _visit(start: str, sites: Mapping[str, Site], names: _Names, done: set[str]) -> Iterator[Site]:
     """Yield `start` after all that it needs; iterative, since chains can be longer than a stack."""
-    open_: dict[str, Iterator[str]] = {}
-    if start not in done:
-        open_[start] = names.needs(sites[start])
+    if start in done:
+        return
+    open_: dict[str, Iterator[str]] = {start: names.needs(sites[start])}
     while open_:
         path, rest = next(reversed(open_.items()))
         following = next((n for n in rest if n not in done and n not in open_), None)

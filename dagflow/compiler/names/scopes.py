@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from dagflow.compiler.names.mentions import Mention
 from dagflow.compiler.names.resolve import Grounds, Site, Views, around, everywhere
 from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.values import JsonObject, Schema
 from dagflow.core.words import closest, nearest

@@ -9,7 +9,6 @@ either. Everything here is undecided rather than wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Final, Literal, TypeAlias
@@ -18,8 +17,8 @@ from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
 from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
-from dagflow.core.records import dataclass
-from dagflow.core.values import INT64_MIN, JsonObject, JsonValue, Schema, canonical
+from dagflow.core.records import dataclass, replace
+from dagflow.core.values import INT64_MIN, JsonObject, JsonValue, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json, without_places
 
 MOST_WAYS: Final = 256

@@ -159,8 +159,9 @@ class Prover:
         if failing is not None:
             claims.append(Claim(failing, "error"))
         effort = min(EFFORT, self._left)
+        question = (key, self._memory.number(types), effort)
         found: Answer = self._memory.recall(
-            "solver", (key, self._memory.number(types), effort), lambda: ask(claims, _root(types), effort=effort)
+            "solver", question, lambda: ask(claims, _root(types), effort=effort)
         )
         self._left -= found.effort
         return Verdict(found.verdict, found.values if found.verdict == "sometimes" else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Final
 
 from dagflow.compiler.memory import Memory
@@ -19,7 +19,7 @@ from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Literal_, Value
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue, Schema
 from dagflow.core.words import nearest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from dagflow.compiler.defaults import effects_of
 from dagflow.compiler.memory import Memory
@@ -30,7 +30,7 @@ from dagflow.compiler.types.fitting import fitted
 from dagflow.compiler.types.operations import Found, find_operation
 from dagflow.core.node import Scalar
 from dagflow.core.plan import Expression, Plan
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.references import SECRET_KINDS
 from dagflow.core.source import At
 from dagflow.core.steps.foreach import Foreach
@@ -150,18 +150,23 @@ def _whole(typist: Typist, site: Site) -> StepFacts:
     inside = f"{site.path}."
     inner = tuple(
         replace(read, where="inner")
-        for path, other in typist.facts.items()
-        if path.startswith(inside)
-        for read in other.reads
+        for path in _inside(typist, site.path)
+        for read in typist.facts[path].reads
         if not read.step.startswith(inside)
     )
     return replace(facts, reads=facts.reads + inner)
 
 
+def _inside(typist: Typist, composite: str) -> Iterator[str]:
+    """Yield the paths of the steps inside a composite, on every level."""
+    for path in (site.path for site in typist.grounds[composite].sites.values()):
+        yield path
+        if path in typist.grounds:
+            yield from _inside(typist, path)
+
+
 def _workflow_sight(typist: Typist) -> Sight:
-    return Sight(
-        steps=typist.views[""], extras=_extras(typist, ""), roots=_roots(typist, "")
-    )
+    return Sight(steps=typist.views[""], extras=_extras(typist, ""), roots=_roots(typist, ""))
 
 
 def _spot(typist: Typist, sight: Sight, step: str, where: str) -> Spot:
@@ -286,6 +291,7 @@ def _type_body(typist: Typist, site: Site, sight: Sight) -> StepFacts:
     child = typist.children.get(child_key(step.body)) if step.kind.value == "workflow" else None
     declared = None if step.output is None else schema_of(step.output)
     found = operation.operation
+    natural = found.output if found is not None else output_of(step, declared, child)
     facts = StepFacts(
         step=step,
         path=site.path,
@@ -297,9 +303,9 @@ def _type_body(typist: Typist, site: Site, sight: Sight) -> StepFacts:
         effects=effects_of(step, found),
         operation=found,
         child=child,
+        output=_result(body) if step.kind.value == "transform" else natural,
     )
-    natural = found.output if found is not None else output_of(step, declared, child)
-    composed = _composed(typist, facts, natural)
+    composed = _composed(typist, facts)
     done, faults = fitted(composed, declared, lambda at: node_of(typist, at), typist.workflow)
     typist.desk.faults.extend(faults)
     return done
@@ -361,12 +367,15 @@ def _check_templates(typist: Typist, site: Site, sight: Sight, body: _Body) -> N
             body.templates[slot.key] = typed
 
 
-def _composed(typist: Typist, facts: StepFacts, natural: Schema) -> StepFacts:
-    """Give the facts their output where only the parts can say it."""
-    if facts.kind == "transform":
-        checked = facts.expressions.get("expression")
-        return replace(facts, output=checked.result if checked else True)
+def _result(body: _Body) -> Schema:
+    """Return what a transform's expression gives."""
+    checked = body.expressions.get("expression")
+    return checked.result if checked else True
+
+
+def _composed(typist: Typist, facts: StepFacts) -> StepFacts:
+    """Give the facts of a composite the output that only its parts can say."""
     if facts.kind in {"foreach", "repeat"} and facts.path in typist.grounds:
         inner = [_whole(typist, site) for site in typist.grounds[facts.path].sites.values()]
         return replace(facts, output=entry_of(facts, inner))
-    return replace(facts, output=natural)
+    return facts
