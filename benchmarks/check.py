@@ -1,7 +1,8 @@
 """`dagflow check` of large workflows: the whole command, and the compiler alone.
 
 The workflow is a chain of diamonds: three steps read one, and the next reads all three. Three
-steps of ten have a guard that compares an integer, an enum, a boolean or a text.
+steps of ten have a guard that compares an integer, an enum, a boolean or a text. No two steps have
+the same expression, so that none is spared for having been met before.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _step(number: int) -> Iterator[str]:
     before = number // DIAMOND * DIAMOND  # the step where this one's diamond opens
     others = [before] if number > before else range(max(before - DIAMOND + 1, 0), before)
     reads = [f"steps.?s{other}.output.orValue(0)" for other in others]
-    yield f"    transform: {' + '.join([*reads, 'inputs.amount'])}"
+    yield f"    transform: {' + '.join([*reads, 'inputs.amount', str(number)])}"
 
 
 def lines(folder: Path, count: int) -> list[Figure]:

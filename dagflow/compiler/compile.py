@@ -100,7 +100,7 @@ def compile_workflow(
     the plan keeps what no run can show. A `memory` that is given again and again makes the
     compilations after the first faster, and changes nothing else.
     """
-    memory = memory or Memory()
+    memory = Memory() if memory is None else memory
     memory.begin()
     with rarely_collecting():
         checks = Checks(

@@ -80,6 +80,10 @@ class Memory:
             self._shapes[id(value)] = known  # holds the value, so no other takes its id
         return known[1]
 
+    def __len__(self) -> int:
+        """Return how many answers are kept."""
+        return sum(len(table.before) + len(table.used) for table in self._tables.values())
+
     def made(self, kind: str) -> int:
         """Return how many questions of a kind the compilation before the last `settle` answered."""
         table = self._tables.get(kind)

@@ -27,7 +27,7 @@ def places(pruned: Pruned, memory: Memory | None = None) -> dict[str, Place]:
 
 def places_of(graphs: Graphs, memory: Memory | None = None) -> dict[str, Place]:
     """Return the place of every step of graphs, each block by itself; not anew what is known."""
-    memory = memory or Memory()
+    memory = Memory() if memory is None else memory
     found: dict[str, Place] = {}
     for block in graphs.blocks.values():
         pairs = block.pairs()

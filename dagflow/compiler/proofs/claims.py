@@ -134,7 +134,7 @@ class Claims:
 
 def claims_of(model: Model, graphs: Graphs, memory: Memory | None = None) -> Claims:
     """Return the claims of one workflow; `memory` saves proving them anew, and changes nothing."""
-    memory = memory or Memory()
+    memory = Memory() if memory is None else memory
     return Claims(prover=Prover(model, memory), above=Above(graphs, memory))
 
 

@@ -70,7 +70,7 @@ def model_of(
     `missing` are the names of steps that could not be read; naming them is no fault. `memory`
     saves checking expressions anew; it changes nothing.
     """
-    memory = memory or Memory()
+    memory = Memory() if memory is None else memory
     grounds = grounds_of(workflow)
     views = views_of(grounds)
     typist = Typist(
