@@ -30,7 +30,9 @@ def test_first_compilation_checks_every_expression() -> None:
 
 
 def test_moving_every_step_checks_none() -> None:
-    assert remember(TEXT, TEXT.replace("steps:", "\n# more room\n\nsteps:")).made("expressions") == 0
+    assert (
+        remember(TEXT, TEXT.replace("steps:", "\n# more room\n\nsteps:")).made("expressions") == 0
+    )
 
 
 def test_edit_of_one_step_checks_that_step_alone() -> None:
