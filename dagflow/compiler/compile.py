@@ -152,7 +152,7 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     checks = replace(checks, model=model)
     _run(state, "resolved", checks)
     _run(state, "typed", checks)
-    graphs = state.timed("graph", lambda: graph.build(model))
+    graphs = state.timed("graph", lambda: graph.build(model, state.memory))
     claims = claims_of(model, graphs, state.memory)
     reached = state.timed("proofs", lambda: reach.analyse(model, graphs, claims))
     broken = frozenset(state.broken)

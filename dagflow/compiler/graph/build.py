@@ -9,6 +9,7 @@ from typing import Final
 
 from dagflow.compiler.graph.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
 from dagflow.compiler.graph.rings import Pair, Ring, rings_of
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
@@ -113,16 +114,23 @@ class Graphs:
         return self.blocks[self.facts[step].block]
 
 
-def build(model: Model) -> Graphs:
-    """Return the graph of every block. Names that don't exist are left out, rings cut open."""
+def build(model: Model, memory: Memory | None = None) -> Graphs:
+    """Return the graph of every block. Names that don't exist are left out, rings cut open.
+
+    `memory` saves ordering the same graph anew; it changes nothing.
+    """
+    memory = Memory() if memory is None else memory
     facts = {step.path: step for step in model.steps()}
     reads = data_edges(facts)
-    blocks = {path: _block(block, facts, reads) for path, block in model.blocks.items()}
+    blocks = {path: _block(block, facts, reads, memory) for path, block in model.blocks.items()}
     return Graphs(blocks=blocks, facts=facts)
 
 
 def _block(
-    block: Block, facts: Mapping[str, StepFacts], reads: Mapping[str, tuple[DataEdge, ...]]
+    block: Block,
+    facts: Mapping[str, StepFacts],
+    reads: Mapping[str, tuple[DataEdge, ...]],
+    memory: Memory,
 ) -> BlockGraph:
     steps = tuple(step.path for step in block.steps)
     place = {step: index for index, step in enumerate(steps)}
@@ -138,7 +146,7 @@ def _block(
         joins={step.path: join_of(step.step) for step in block.steps if step.step.join},
         backward=backward,
     )
-    return _ordered(graph)
+    return _ordered(graph, memory)
 
 
 def _forwards(
@@ -166,10 +174,12 @@ def _without_goto(edge: Edge, *, cut: bool) -> Iterator[Edge]:
         yield replace(edge, on=rest)
 
 
-def _ordered(graph: BlockGraph) -> BlockGraph:
+def _ordered(graph: BlockGraph, memory: Memory) -> BlockGraph:
     """Fill in `order`; where there are rings, cut them first."""
+    steps, pairs = graph.steps, graph.pairs()
     try:
-        return replace(graph, order=order_of(graph.steps, graph.pairs()))
+        order = memory.recall("order", (steps, pairs), lambda: order_of(steps, pairs))
+        return replace(graph, order=order)
     except CycleError:
         rings = rings_of(graph.steps, graph.pairs())
         knots = {step: index for index, ring in enumerate(rings) for step in _members(ring)}
