@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import check, floors
+from benchmarks import check, compiling, floors
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
 from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show, warn_when_busy
 
 ROUNDS = 7
+FEWER = 3
+"""Rounds of what takes seconds each."""
 COMMIT = "floor: one commit, SQLAlchemy Core, WAL FULL"
 RAW = "floor: one commit, sqlite3 driver, WAL FULL"
 CHAIN = f"dagflow: chain of {STEPS}, WAL FULL, unfused"
@@ -30,7 +32,8 @@ def main() -> None:
             FAN: embedded(folder, fan_of(WIDE), WIDE + 2),
         }
         taken = interleaved(rounds, ROUNDS)
-        lines = figures(taken, "ms", BARS) + check.lines(folder, ROUNDS)
+        lines = figures(taken, "ms", BARS)
+        lines += check.lines(folder, ROUNDS) + compiling.lines(FEWER)
     show(lines)
     print(f"written to {save(lines)}")
 

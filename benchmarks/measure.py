@@ -83,12 +83,12 @@ def figures(taken: Mapping[str, list[float]], unit: str, bars: list[Bar]) -> lis
 
 def show(lines: list[Figure]) -> None:
     """Print the table."""
-    print(f"{'subject':<58} {'value':>10} {'unit':<8} {'ratio':>6} {'bar':>6}")
+    print(f"{'subject':<58} {'value':>10} {'unit':<8} {'ratio':>6} {'bar':>8}")
     for line in lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.2f}"
-        bar = "" if line.bar is None else f"≤ {line.bar:.3g}"
+        bar = "" if line.bar is None else f"≤ {line.bar:,.10g}"
         verdict = {True: "holds", False: "FAILS", None: ""}[line.holds]
-        print(f"{line.name:<58} {line.value:>10.3f} {line.unit:<8} {ratio:>6} {bar:>6} {verdict}")
+        print(f"{line.name:<58} {line.value:>10.3f} {line.unit:<8} {ratio:>6} {bar:>8} {verdict}")
         if line.against:
             print(f"{'  against ' + line.against}")
 

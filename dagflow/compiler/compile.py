@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from dagflow.compiler.allow import allowances_of, is_allowed
+from dagflow.compiler.collecting import rarely_collecting
 from dagflow.compiler.graph import build as graph
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning import bounds, layout, machine
 from dagflow.compiler.planning import prune as pruner
@@ -51,6 +53,7 @@ class Compiled:
 class _Pass:
     """What the passes gather on the way."""
 
+    memory: Memory
     findings: list[Finding] = field(default_factory=list)
     broken: dict[str, None] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
@@ -87,31 +90,41 @@ def compile_workflow(
     children: Mapping[str, Plan] = NO_CHILDREN,
     site: Site = NOWHERE_YET,
     prune: bool = True,
+    memory: Memory | None = None,
 ) -> Compiled:
     """Check a workflow and make its plan.
 
     Pure: reads nothing but its arguments, and the same arguments give the same plan, byte for
     byte. `children` holds the plans of `workflow` steps by `resolve.child_key`, `site`
     is what is known of where runs will happen. Without `prune`
-    the plan keeps what no run can show.
+    the plan keeps what no run can show. A `memory` that is given again and again makes the
+    compilations after the first faster, and changes nothing else.
     """
-    state = _Pass()
-    parsed = state.timed("parse", lambda: parse(source))
-    checks = Checks(
-        source=source,
-        catalog=catalog,
-        parsed=parsed.findings,
-        workflow=parsed.workflow,
-        children=children,
-        site=site,
-        rules={rule.name: rule.severity for rule in ALL},
-    )
+    memory = Memory() if memory is None else memory
+    memory.begin()
+    with rarely_collecting():
+        checks = Checks(
+            source=source,
+            catalog=catalog,
+            children=children,
+            site=site,
+            rules={rule.name: rule.severity for rule in ALL},
+        )
+        compiled = _compile(checks, memory, pruning=prune)
+    memory.settle()
+    return compiled
+
+
+def _compile(checks: Checks, memory: Memory, *, pruning: bool) -> Compiled:
+    state = _Pass(memory=memory)
+    parsed = state.timed("parse", lambda: parse(checks.source))
+    checks = replace(checks, parsed=parsed.findings, workflow=parsed.workflow)
     _run(state, "source", checks)
     whole = _Whole()
     state.broken = dict.fromkeys(sorted(parsed.broken))
     if parsed.workflow is not None and (not state.failed or _is_partial(state, parsed)):
         checks = replace(checks, broken=parsed.broken)
-        whole = _compiled(state, checks, parsed.workflow, pruning=prune)
+        whole = _compiled(state, checks, parsed.workflow, pruning=pruning)
     return Compiled(
         plan=whole.plan,
         report=_report(state, checks, whole),
@@ -131,13 +144,16 @@ def _is_partial(state: _Pass, parsed: Parsed) -> bool:
 def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool) -> _Whole:
     missing = frozenset(path.rpartition(".")[2] for path in checks.broken)
     model = state.timed(
-        "types", lambda: model_of(workflow, checks.catalog, checks.children, missing=missing)
+        "types",
+        lambda: model_of(
+            workflow, checks.catalog, checks.children, missing=missing, memory=state.memory
+        ),
     )
     checks = replace(checks, model=model)
     _run(state, "resolved", checks)
     _run(state, "typed", checks)
-    graphs = state.timed("graph", lambda: graph.build(model))
-    claims = claims_of(model, graphs)
+    graphs = state.timed("graph", lambda: graph.build(model, state.memory))
+    claims = claims_of(model, graphs, state.memory)
     reached = state.timed("proofs", lambda: reach.analyse(model, graphs, claims))
     broken = frozenset(state.broken)
     labels = state.timed("proofs", lambda: Labels(model, graphs))
@@ -159,8 +175,10 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
 
 
 def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:
-    constraints, idle = state.timed("lower", lambda: machine.constraints(model, pruned))
-    places = state.timed("lower", lambda: layout.places(pruned))
+    constraints, idle = state.timed(
+        "lower", lambda: machine.constraints(model, pruned, state.memory)
+    )
+    places = state.timed("lower", lambda: layout.places(pruned, state.memory))
     plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
     return replace(
         whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(plan, model.catalog))

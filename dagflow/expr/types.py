@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import reduce
 
 from dagflow.core.pointers import fragment, look_up
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 
 MAX_REFERENCES = 32

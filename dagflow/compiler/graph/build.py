@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from dagflow.compiler.graph.edges import AnyEdge, DataEdge, Edge, control_edges, data_edges, join_of
 from dagflow.compiler.graph.rings import Pair, Ring, rings_of
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Block, BlockKind, Model, StepFacts
 from dagflow.core.findings import GraphSize
 from dagflow.core.plan import Join
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 
 _PLAIN_JOIN: Final = Join()
 
@@ -37,6 +38,10 @@ class BlockGraph:
     joins: Mapping[str, Join]
     rings: tuple[Ring, ...] = ()
     backward: tuple[Edge, ...] = ()
+    _pairs: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _needs: dict[str, tuple[str, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def edges(self) -> Iterator[Edge]:
         """Yield the control edges, by target in the order of the file."""
@@ -50,9 +55,11 @@ class BlockGraph:
 
     def pairs(self) -> tuple[Pair, ...]:
         """Return the distinct (from, to) pairs of steps that have an edge of either kind."""
-        control = ((edge.source, edge.target) for edge in self.edges())
-        data = ((edge.source, edge.target) for edge in self.data())
-        return tuple(dict.fromkeys((*control, *data)))
+        if self._pairs is None:
+            control = [(edge.source, edge.target) for edge in self.edges()]
+            data = [(edge.source, edge.target) for edge in self.data()]
+            object.__setattr__(self, "_pairs", tuple(dict.fromkeys(control + data)))
+        return self._pairs or ()
 
     def before(self) -> dict[str, list[str]]:
         """Return for each step those that it waits for or reads."""
@@ -67,7 +74,11 @@ class BlockGraph:
 
     def needs(self, step: str) -> tuple[str, ...]:
         """Return the steps whose success a plain read of `step` requires."""
-        return tuple(edge.source for edge in self.reads.get(step, ()) if edge.required)
+        known = self._needs.get(step)
+        if known is None:
+            known = tuple([e.source for e in self.reads.get(step, ()) if e.required])
+            self._needs[step] = known
+        return known
 
     def awaits(self, step: str) -> tuple[str, ...]:
         """Return the steps that must only be decided before `step`.
@@ -103,16 +114,23 @@ class Graphs:
         return self.blocks[self.facts[step].block]
 
 
-def build(model: Model) -> Graphs:
-    """Return the graph of every block. Names that don't exist are left out, rings cut open."""
+def build(model: Model, memory: Memory | None = None) -> Graphs:
+    """Return the graph of every block. Names that don't exist are left out, rings cut open.
+
+    `memory` saves ordering the same graph anew; it changes nothing.
+    """
+    memory = Memory() if memory is None else memory
     facts = {step.path: step for step in model.steps()}
     reads = data_edges(facts)
-    blocks = {path: _block(block, facts, reads) for path, block in model.blocks.items()}
+    blocks = {path: _block(block, facts, reads, memory) for path, block in model.blocks.items()}
     return Graphs(blocks=blocks, facts=facts)
 
 
 def _block(
-    block: Block, facts: Mapping[str, StepFacts], reads: Mapping[str, tuple[DataEdge, ...]]
+    block: Block,
+    facts: Mapping[str, StepFacts],
+    reads: Mapping[str, tuple[DataEdge, ...]],
+    memory: Memory,
 ) -> BlockGraph:
     steps = tuple(step.path for step in block.steps)
     place = {step: index for index, step in enumerate(steps)}
@@ -128,7 +146,7 @@ def _block(
         joins={step.path: join_of(step.step) for step in block.steps if step.step.join},
         backward=backward,
     )
-    return _ordered(graph)
+    return _ordered(graph, memory)
 
 
 def _forwards(
@@ -156,10 +174,12 @@ def _without_goto(edge: Edge, *, cut: bool) -> Iterator[Edge]:
         yield replace(edge, on=rest)
 
 
-def _ordered(graph: BlockGraph) -> BlockGraph:
+def _ordered(graph: BlockGraph, memory: Memory) -> BlockGraph:
     """Fill in `order`; where there are rings, cut them first."""
+    steps, pairs = graph.steps, graph.pairs()
     try:
-        return replace(graph, order=order_of(graph.steps, graph.pairs()))
+        order = memory.recall("order", (steps, pairs), lambda: order_of(steps, pairs))
+        return replace(graph, order=order)
     except CycleError:
         rings = rings_of(graph.steps, graph.pairs())
         knots = {step: index for index, ring in enumerate(rings) for step in _members(ring)}

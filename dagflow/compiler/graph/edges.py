@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final, TypeVar
 
 from dagflow.compiler.model import TOPS, Block, Read, StepFacts
 from dagflow.core.plan import EdgeOn, Join
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.source import At, Span
 from dagflow.core.steps.approve import Approve, Goto
 from dagflow.core.steps.switch import END, Switch

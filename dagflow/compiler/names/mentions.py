@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from dagflow.compiler.memory import Memory
 from dagflow.core.records import dataclass
 from dagflow.expr.lexer import Token, tokens
 
@@ -33,6 +34,11 @@ def mentions(text: str, roots: frozenset[str]) -> Iterator[Mention]:
     for index, token in enumerate(found):
         if token.text in roots and token.kind == "name" and not _is_field(found, index):
             yield _mention(token, _below(found, index + 1))
+
+
+def mentions_in(text: str, roots: frozenset[str], memory: Memory) -> tuple[Mention, ...]:
+    """Return the mentions of a text, looked for once."""
+    return memory.recall("mentions", (text, roots), lambda: tuple(mentions(text, roots)))
 
 
 def _mention(root: Token, name: Token | None) -> Mention:

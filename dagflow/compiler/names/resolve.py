@@ -85,6 +85,29 @@ def around(grounds: Grounds, block: str) -> Iterator[Ground]:
         path = grounds[path].parent
 
 
+class Others(Mapping[str, Site]):
+    """The steps in view but for one. A copy would cost as much as there are steps in view."""
+
+    __slots__ = ("_all", "_hidden")
+
+    def __init__(self, every: Mapping[str, Site], hidden: str) -> None:
+        self._all, self._hidden = every, hidden
+
+    def __getitem__(self, name: str) -> Site:
+        if name == self._hidden:
+            raise KeyError(name)
+        return self._all[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name != self._hidden and name in self._all
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._all if name != self._hidden)
+
+    def __len__(self) -> int:
+        return len(self._all) - (self._hidden in self._all)
+
+
 Views = Mapping[str, Mapping[str, Site]]
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from dagflow.compiler.names.mentions import Mention
 from dagflow.compiler.names.resolve import Grounds, Site, Views, around, everywhere
 from dagflow.compiler.outputs import INSTANT, INTEGER, TEXT, closed
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.values import JsonObject, Schema
 from dagflow.core.words import closest, nearest
@@ -27,18 +26,15 @@ class Sight:
     """What an expression at one place can name.
 
     `steps` are by name; `extras` the other variables that a mention may start with, with their
-    types (`inputs`, `run`, an item, a turn); `self_path` the step it belongs to, "" for outputs.
+    types (`inputs`, `run`, an item, a turn); `roots` the words that a mention may start with, as
+    `roots_of` the block says; `self_path` the step it belongs to, "" for outputs.
     """
 
     steps: Mapping[str, Site]
     extras: Mapping[str, Schema]
+    roots: frozenset[str]
     self_path: str = ""
     secrets: bool = False
-
-    @property
-    def roots(self) -> frozenset[str]:
-        """Return the words that begin a mention."""
-        return frozenset((*self.extras, "steps", "secrets"))
 
     def with_step(self, site: Site) -> Sight:
         """Return the same sight with one more step (a compensation sees its own step)."""
@@ -155,6 +151,12 @@ def _elsewhere(name: str, sight: Sight, grounds: Grounds) -> Trouble | None:
     return Trouble("use-before-decided", message, help=help_)
 
 
+def roots_of(grounds: Grounds, block: str) -> frozenset[str]:
+    """Return the words that begin a mention in a block: its variables, `steps` and `secrets`."""
+    names = (name for name, _ in block_names(grounds, block))
+    return frozenset(("inputs", "run", "steps", "secrets", *names))
+
+
 def block_names(grounds: Grounds, block: str) -> Iterator[tuple[str, Site]]:
     """Yield the loop variables in sight of a block's steps, with the composite they belong to."""
     for ground in around(grounds, block):
@@ -176,5 +178,6 @@ __all__ = [
     "block_names",
     "item_names",
     "name_trouble",
+    "roots_of",
     "run_schema",
 ]

@@ -7,9 +7,12 @@ sorting of layers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
+from dagflow.compiler.graph.rings import Pair
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.core.plan import Place
 
@@ -17,23 +20,26 @@ SWEEPS: Final = 4
 """How often the rows are ordered by their neighbours, there and back."""
 
 
-def places(pruned: Pruned) -> dict[str, Place]:
+def places(pruned: Pruned, memory: Memory | None = None) -> dict[str, Place]:
     """Return the place of every step, in its own block."""
-    return places_of(pruned.graphs)
+    return places_of(pruned.graphs, memory)
 
 
-def places_of(graphs: Graphs) -> dict[str, Place]:
-    """Return the place of every step of graphs, each block by itself."""
+def places_of(graphs: Graphs, memory: Memory | None = None) -> dict[str, Place]:
+    """Return the place of every step of graphs, each block by itself; not anew what is known."""
+    memory = Memory() if memory is None else memory
     found: dict[str, Place] = {}
     for block in graphs.blocks.values():
-        found.update(_places(block))
+        pairs = block.pairs()
+        key = (block.steps, block.order, pairs)
+        found |= memory.recall("places", key, partial(_places, block, pairs))
     return found
 
 
-def _places(block: BlockGraph) -> dict[str, Place]:
+def _places(block: BlockGraph, pairs: tuple[Pair, ...]) -> Mapping[str, Place]:
     before: dict[str, list[str]] = {step: [] for step in block.steps}
     after: dict[str, list[str]] = {step: [] for step in block.steps}
-    for source, target in block.pairs():
+    for source, target in pairs:
         before[target].append(source)
         after[source].append(target)
     layers = _layers(block.order, before)

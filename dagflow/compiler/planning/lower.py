@@ -124,10 +124,11 @@ def _steps(model: Model, pruned: Pruned, block: str) -> tuple[PlanStep, ...]:
     if block not in model.blocks or block not in pruned.graphs.blocks:
         return ()
     graph = pruned.graphs.blocks[block]
+    kept = frozenset(graph.steps)
     return tuple(
         _step(model, pruned, graph, facts)
         for facts in model.blocks[block].steps
-        if facts.path in graph.steps
+        if facts.path in kept
     )
 
 

@@ -6,12 +6,13 @@ listed moves only, so what is missing here can't happen; `docs/states.md` shows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 from dagflow.compiler.defaults import retry_of, timeout_of
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import inside_out
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.conditions import (
     ALWAYS,
@@ -28,7 +29,7 @@ from dagflow.core.plan import Constraint, RetryPolicy
 from dagflow.core.records import dataclass
 from dagflow.core.states import MOVES, STATES
 from dagflow.core.steps import KINDS
-from dagflow.core.steps.approve import Approve
+from dagflow.core.steps.approve import Approve, Goto
 from dagflow.core.steps.wait import Wait
 from dagflow.expr.lexer import tidy
 
@@ -86,7 +87,9 @@ class _Nature:
         return may_start(self.graph, self.sources, self.facts.path)
 
 
-def constraints(model: Model, pruned: Pruned) -> tuple[tuple[Constraint, ...], tuple[Removal, ...]]:
+def constraints(
+    model: Model, pruned: Pruned, memory: Memory
+) -> tuple[tuple[Constraint, ...], tuple[Removal, ...]]:
     """Return the moves of every step and compensation, and those left out as impossible.
 
     A move is left out, and said, where the step's own text speaks of it but it can never be made.
@@ -94,7 +97,7 @@ def constraints(model: Model, pruned: Pruned) -> tuple[tuple[Constraint, ...], t
     listed: list[Constraint] = []
     idle: list[Removal] = []
     for nature in _natures(model, pruned):
-        listed += _constraints(nature)
+        listed += _known(nature, memory)
         idle += _impossible(nature)
     return tuple(listed), tuple(idle)
 
@@ -159,6 +162,54 @@ def _is_timed(model: Model, facts: StepFacts) -> bool:
     step = facts.step
     bounded = step.deadline is not None or timeout_of(step, model.workflow) is not None
     return bounded or facts.kind == "workflow"
+
+
+def _known(nature: _Nature, memory: Memory) -> tuple[Constraint, ...]:
+    """Return a step's moves, worked out once for all that they depend on."""
+    key = (
+        nature.facts.path,
+        nature.facts.kind,
+        nature.facts.effects,
+        None if nature.facts.step.when is None else nature.facts.step.when.value,
+        _handling(nature.facts),
+        None if nature.graph is None else _surroundings(nature, nature.graph),
+        nature.retry,
+        nature.times_out,
+        nature.waits_for,
+        nature.folded,
+        nature.idle,
+    )
+    return memory.recall("moves", key, lambda: tuple(_constraints(nature)))
+
+
+def _surroundings(nature: _Nature, graph: BlockGraph) -> Hashable:
+    """Return what the conditions of a step's moves depend on outside of it."""
+    path = nature.facts.path
+    edges = graph.incoming.get(path, ())
+    return (
+        graph.join(path),
+        tuple([(edge.source, edge.required) for edge in graph.reads.get(path, ())]),
+        tuple([(edge.source, edge.on, edge.branches) for edge in edges]),
+        tuple([_handling(nature.sources[edge.source]) for edge in edges if "goto" in edge.on]),
+    )
+
+
+def _handling(facts: StepFacts) -> Hashable:
+    """Return what the conditions depend on of a step's handlers, and of what else can fail."""
+    step = facts.step
+    handlers = tuple([
+        (
+            tuple([on.value for on in handler.on]),
+            handler.continue_ is None,
+            None if handler.goto is None else handler.goto.value,
+        )
+        for handler in step.on_error
+    ])  # fmt: skip
+    if not isinstance(step.body, Approve):
+        return handlers
+    expiry = step.body.on_expiry
+    goto = expiry.goto.value if isinstance(expiry, Goto) else None
+    return (handlers, step.body.expires is None, goto)
 
 
 def _constraints(nature: _Nature) -> Iterator[Constraint]:

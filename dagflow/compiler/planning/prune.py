@@ -6,7 +6,7 @@ Law: for every input, the outputs, the effects and the outcome of a run stay wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import Edge, branch_targets, sibling
@@ -17,7 +17,7 @@ from dagflow.compiler.proofs.branches import live_branches
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.reach import Cause, Reach
 from dagflow.core.findings import GraphSize, Removal
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,9 +178,10 @@ def _idle(after: Graphs, reach: Reach) -> Iterator[tuple[str, Cause]]:
 
 def _targets(after: Graphs) -> dict[str, tuple[tuple[str, ...], ...]]:
     found = {}
+    inside = {path: frozenset(block.steps) for path, block in after.blocks.items()}
     for facts in _kept(after):
         if facts.kind == "switch":
-            here = set(after.blocks[facts.block].steps)
+            here = inside[facts.block]
             live = live_branches(facts).branches
             found[facts.path] = tuple(
                 tuple(

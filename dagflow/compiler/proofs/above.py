@@ -7,6 +7,7 @@ from typing import Final
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import Edge
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.branches import recovered
 from dagflow.compiler.proofs.guards import ast_of
@@ -14,7 +15,7 @@ from dagflow.compiler.proofs.prover import Asked
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.steps.switch import Switch
-from dagflow.expr.ast import Call, Const, Node, Select, Var
+from dagflow.expr.ast import Call, Const, Node, Path, Select, Var
 from dagflow.expr.reads import paths_of
 
 MOST: Final = 40
@@ -40,8 +41,9 @@ class Above:
     the step becomes ready. An edge on failure says nothing: a step also fails when its guard does.
     """
 
-    def __init__(self, graphs: Graphs) -> None:
+    def __init__(self, graphs: Graphs, memory: Memory) -> None:
         self._graphs = graphs
+        self._memory = memory
         self._ready: dict[str, tuple[Asked, ...]] = {}
         self._chosen: dict[tuple[str, str], tuple[Asked, ...]] = {}
         self._own: dict[str, tuple[Asked, ...]] = {}
@@ -85,16 +87,30 @@ class Above:
         which may read other steps in turn.
         """
         found: dict[str, list[Asked]] = {}
-        waiting = [(step, name) for node in nodes for name in _steps_read(node)]
+        waiting = [(step, name) for node in nodes for name in self._steps_read(node)]
         while waiting:
             reader, name = waiting.pop()
             source = self._source(reader, name)
             if source is None or source in found:
                 continue
             facts = self._graphs.facts[source]
-            found[source] = [(_succeeded(facts), True), *_given(facts)]
-            waiting += [(source, n) for node, _ in _given(facts) for n in _steps_read(node)]
+            given = list(self._given(facts))
+            found[source] = [(self._success(facts.name), True), *given]
+            waiting += [(source, n) for node, _ in given for n in self._steps_read(node)]
         return tuple(asked for many in found.values() for asked in many)
+
+    def relevant(self, asked: Sequence[Asked], nodes: Iterable[Node]) -> tuple[Asked, ...]:
+        """Return the conditions that have to do with what some expressions read."""
+        wanted = {key for node in nodes for key in self._keys(node)}
+        left = [(one, self._keys(one[0])) for one in asked]
+        found: list[Asked] = []
+        while True:
+            near = [entry for entry in left if not wanted.isdisjoint(entry[1])]
+            if not near:
+                return tuple(found)
+            left = [entry for entry in left if wanted.isdisjoint(entry[1])]
+            found += [one for one, _ in near]
+            wanted.update(*(keys for _, keys in near))
 
     def _source(self, reader: str, name: str) -> str | None:
         """Return the step of that name, if `reader` surely follows its success."""
@@ -114,7 +130,27 @@ class Above:
         for step in graph.steps:
             facts = self._graphs.facts[step]
             if facts.step.when is None and not graph.incoming.get(step):
-                yield from _given(facts)
+                yield from self._given(facts)
+
+    def _success(self, name: str) -> Node:
+        """Return that a step has succeeded; the same object in every compilation."""
+        return self._memory.recall("success", name, lambda: _succeeded(name))
+
+    def _given(self, facts: StepFacts) -> Iterator[Asked]:
+        """Yield that a transform gave what its expression says."""
+        node = ast_of(facts, "expression") if facts.kind == "transform" else None
+        mended = any(handler.continue_ is not None for handler in facts.step.on_error)
+        if node is not None and facts.step.output is None and not mended:
+            name = facts.name
+            key = (name, id(node))
+            yield self._memory.recall("given", key, lambda: _gives(name, node)), True
+
+    def _keys(self, node: Node) -> tuple[Path, ...]:
+        """Return what an expression reads: an input, a step's output, a variable of a loop."""
+        return self._memory.about("keys", node, lambda: tuple(dict.fromkeys(_keys(node))))
+
+    def _steps_read(self, node: Node) -> Iterator[str]:
+        return (key[1] for key in self._keys(node) if key[0] == "steps" and len(key) > 1)
 
     def _around(self, graph: BlockGraph) -> Iterator[Asked]:
         """Yield what holds above the composite around a block, and means the same inside it."""
@@ -181,24 +217,14 @@ def _is_all(graph: BlockGraph, step: str, edges: Sequence[Edge]) -> bool:
     )
 
 
-def _succeeded(facts: StepFacts) -> Node:
-    status = Select(Select(Var("steps"), facts.name), "status")
+def _succeeded(name: str) -> Node:
+    status = Select(Select(Var("steps"), name), "status")
     return Call("_==_", (status, Const("string", "succeeded")))
 
 
-def _steps_read(node: Node) -> Iterator[str]:
-    for path in paths_of(node):
-        if path[0] == "steps" and len(path) > 1:
-            yield path[1]
-
-
-def _given(facts: StepFacts) -> Iterator[Asked]:
-    """Yield that a transform gave what its expression says."""
-    node = ast_of(facts, "expression") if facts.kind == "transform" else None
-    mended = any(handler.continue_ is not None for handler in facts.step.on_error)
-    if node is not None and facts.step.output is None and not mended:
-        output = Select(Select(Var("steps"), facts.name), "output")
-        yield Call("_==_", (output, node)), True
+def _gives(name: str, node: Node) -> Node:
+    """Return that a step's output is the value of an expression, which it holds as an operand."""
+    return Call("_==_", (Select(Select(Var("steps"), name), "output"), node))
 
 
 def _mends_guard(handler: object) -> bool:
@@ -255,21 +281,6 @@ def _few(asked: Iterable[Asked]) -> tuple[Asked, ...]:
     return tuple(found.values())[:MOST]
 
 
-def relevant(asked: Sequence[Asked], nodes: Iterable[Node]) -> tuple[Asked, ...]:
-    """Return the conditions that have to do with what some expressions read."""
-    wanted = {key for node in nodes for key in _keys(node)}
-    left = [(one, frozenset(_keys(one[0]))) for one in asked]
-    found: list[Asked] = []
-    while True:
-        near = [entry for entry in left if entry[1] & wanted]
-        if not near:
-            return tuple(found)
-        found += [one for one, _ in near]
-        wanted = wanted | {key for _, keys in near for key in keys}
-        left = [entry for entry in left if entry not in near]
-
-
-def _keys(node: Node) -> Iterator[tuple[str, ...]]:
-    """Yield what an expression reads: an input, a step's output, a variable of a loop."""
+def _keys(node: Node) -> Iterator[Path]:
     for path in paths_of(node):
         yield path[:2] if path[0] in {"inputs", "steps", "run"} else path[:1]

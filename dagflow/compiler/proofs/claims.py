@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from dagflow.compiler.graph.build import Graphs
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.proofs import guards
-from dagflow.compiler.proofs.above import Above, relevant
+from dagflow.compiler.proofs.above import Above
 from dagflow.compiler.proofs.prover import Asked, Prover, Verdict
 from dagflow.core.findings import Related
 from dagflow.core.records import dataclass
@@ -64,7 +65,7 @@ class Claims:
             return False
         if self.prover.is_never(loop, ((node, True),), inner=True):
             return True
-        conditions = relevant(tuple(self.above.last(loop.path)), [node])
+        conditions = self.above.relevant(tuple(self.above.last(loop.path)), [node])
         return bool(conditions) and self.prover.is_never(
             loop, ((node, True), *conditions), inner=True
         )
@@ -114,7 +115,7 @@ class Claims:
         asked = self.above.waited(reader.path)
         if node is None or not asked:
             return False
-        near = relevant(asked, [node])
+        near = self.above.relevant(asked, [node])
         return bool(near) and self.prover.is_never(reader, ((node, False), *near))
 
     def repeats(self, facts: StepFacts, name: str) -> bool:
@@ -131,7 +132,7 @@ class Claims:
         first, second = self.above.running(one.path), self.above.running(two.path)
         if not first or not second:
             return False
-        near = relevant(second, [node for node, _ in first])
+        near = self.above.relevant(second, [node for node, _ in first])
         return bool(near) and self.prover.is_never(one, tuple(dict.fromkeys((*first, *near))))
 
     def _never(self, facts: StepFacts, asked: Sequence[Asked], name: str) -> bool:
@@ -149,12 +150,13 @@ class Claims:
     ) -> tuple[Asked, ...]:
         """Return the conditions that bear on expressions, and what is known of what they read."""
         about = self.above.about(facts.path, [*nodes, *(node for node, _ in conditions)])
-        return relevant((*conditions, *about), nodes)
+        return self.above.relevant((*conditions, *about), nodes)
 
 
-def claims_of(model: Model, graphs: Graphs) -> Claims:
-    """Return the claims of one workflow."""
-    return Claims(prover=Prover(model), above=Above(graphs))
+def claims_of(model: Model, graphs: Graphs, memory: Memory | None = None) -> Claims:
+    """Return the claims of one workflow; `memory` saves proving them anew, and changes nothing."""
+    memory = Memory() if memory is None else memory
+    return Claims(prover=Prover(model, memory), above=Above(graphs, memory))
 
 
 def conditions(facts: StepFacts) -> tuple[Node | None, ...] | None:

@@ -9,7 +9,6 @@ either. Everything here is undecided rather than wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Final, Literal, TypeAlias
@@ -18,8 +17,8 @@ from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import StepFacts
 from dagflow.compiler.proofs.domains import Comparison, Operator, Values, is_exact, values
 from dagflow.compiler.proofs.numbers import Lookup, is_number, may_be_nan
-from dagflow.core.records import dataclass
-from dagflow.core.values import INT64_MIN, JsonObject, JsonValue, Schema, canonical
+from dagflow.core.records import dataclass, replace
+from dagflow.core.values import INT64_MIN, JsonObject, JsonValue, canonical
 from dagflow.expr.ast import Call, Const, ListOf, Node, from_json, path_of, to_json, without_places
 
 MOST_WAYS: Final = 256
@@ -312,17 +311,14 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
     if node is None:
         return
     for part in conjuncts(node):
-        claim = _claim(part, _unknown)
-        path, test = claim.path, claim.test
+        term, test = _comparison(part) or (None, None)
+        path = None if term is None else path_of(term)
         if (
             path is not None
+            and test is not None
             and len(path) == len(("steps", "name", "status"))
             and (path[0], path[2]) == ("steps", "status")
             and test.operator == "=="
             and isinstance(test.value, str)
         ):
             yield sibling(facts.block, path[1]), test.value
-
-
-def _unknown(_path: tuple[str, ...]) -> Schema:
-    return True

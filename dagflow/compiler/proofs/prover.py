@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dagflow.compiler.graph.edges import sibling
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.outputs import closed
 from dagflow.compiler.proofs import guards
@@ -13,7 +14,7 @@ from dagflow.compiler.proofs.numbers import Lookup
 from dagflow.compiler.proofs.schemas import schema_at
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
-from dagflow.expr.ast import Node, Path, to_json, without_places
+from dagflow.expr.ast import Node, Path, path_of, to_json, walk, without_places
 from dagflow.expr.reads import paths_of
 from dagflow.expr.scope import step_view
 from dagflow.expr.types import Type, of_schema
@@ -58,8 +59,9 @@ _ANSWERS: Final[dict[tuple[bytes, int], tuple[bool, int]]] = {}
 class Prover:
     """Answers for one workflow. It remembers answers, and how much effort is left."""
 
-    def __init__(self, model: Model, *, total: int = TOTAL) -> None:
+    def __init__(self, model: Model, memory: Memory, *, total: int = TOTAL) -> None:
         self._model = model
+        self._memory = memory
         self._left = total
         self._known: dict[bytes, Verdict] = {}
         self._asked: dict[Key, Verdict] = {}
@@ -91,10 +93,28 @@ class Prover:
         """Return the answer where looking at one term at a time gives one."""
         if inner:
             return None
-        found = guards.decide(asked, self.lookup(facts))
-        if found == "never":
-            return NEVER
-        return None if found is None else Verdict("sometimes", found)
+        key = (tuple([(id(node), wanted) for node, wanted in asked]), self._seen_by(facts, asked))
+        return self._memory.recall(
+            "guards", key, lambda: (asked, _decided(asked, self.lookup(facts)))
+        )[1]  # what is kept holds the nodes, so that their ids are theirs
+
+    def _seen_by(self, facts: StepFacts, asked: Sequence[Asked]) -> tuple[object, ...]:
+        """Return what stands for the schemas that a lookup of these expressions can come to."""
+        number = self._memory.number
+        names = dict.fromkeys(name for node, _ in asked for name in self._steps_in(node))
+        steps = ((name, self._seen(facts.block, name)) for name in names)
+        outputs = [(name, number(step.output)) for name, step in steps if step is not None]
+        inputs = self._model.blocks[facts.block].variables.get("inputs", True)
+        return (number(inputs), *outputs)
+
+    def _steps_in(self, node: Node) -> tuple[str, ...]:
+        """Return the names behind `steps`, whether or not a loop gives that word another sense."""
+
+        def found() -> tuple[str, ...]:
+            paths = (path_of(each) for each in walk(node))
+            return tuple({p[1]: None for p in paths if p and p[0] == "steps" and len(p) > 1})
+
+        return self._memory.about("steps in", node, found)
 
     def is_never(self, facts: StepFacts, asked: Sequence[Asked], *, inner: bool = False) -> bool:
         """Tell whether the expressions can surely not come out so, all at once."""
@@ -152,11 +172,15 @@ class Prover:
         types = self._types(block, nodes)
         key = _question(asked, types, failing)
         if key not in self._known:
-            self._known[key] = self._of_z3(asked, failing, types)
+            self._known[key] = self._of_z3(key, asked, failing, types)
         return self._known[key]
 
     def _of_z3(
-        self, asked: Sequence[Asked], failing: Node | None, types: dict[str, Schema]
+        self,
+        key: bytes,
+        asked: Sequence[Asked],
+        failing: Node | None,
+        types: dict[str, Schema],
     ) -> Verdict:
         if self._left <= 0:
             return UNKNOWN
@@ -165,7 +189,11 @@ class Prover:
         claims = [Claim(node, wanted) for node, wanted in asked]
         if failing is not None:
             claims.append(Claim(failing, "error"))
-        found: Answer = ask(claims, _root(types), effort=min(EFFORT, self._left))
+        effort = min(EFFORT, self._left)
+        question = (key, self._memory.number(types), effort)
+        found: Answer = self._memory.recall(
+            "solver", question, lambda: ask(claims, _root(types), effort=effort)
+        )
         self._left -= found.effort
         return Verdict(found.verdict, found.values if found.verdict == "sometimes" else None)
 
@@ -214,6 +242,13 @@ def _question(
 def _key(block: str, asked: Sequence[Asked]) -> Key:
     """Return a key of a question, by identity: comparing whole expressions costs more."""
     return block, tuple([(id(node), wanted) for node, wanted in asked])
+
+
+def _decided(asked: Sequence[Asked], lookup: Lookup) -> Verdict | None:
+    found = guards.decide(asked, lookup)
+    if found == "never":
+        return NEVER
+    return None if found is None else Verdict("sometimes", found)
 
 
 def _root(types: dict[str, Schema]) -> Callable[[str], Type | None]:

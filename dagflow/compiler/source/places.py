@@ -18,6 +18,11 @@ def place_of(node: Scalar, offset: int, source: Source, *, length: int = 1) -> S
     the value is the place just behind its last character. Where the text of the value isn't in
     the file as such (a number, an unknown spelling) it is the place of the whole scalar.
     """
+    raw = node.raw
+    if node.style == "plain" and raw == node.value and "\n" not in raw:
+        start = node.span.column + min(offset, len(raw))
+        end = node.span.column + min(max(offset + length - 1, offset), len(raw))
+        return Span(node.span.line, start, node.span.line, end + (length > 0), source.name)
     pieces = _pieces(node)
     if pieces is None:
         return node.span

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Final
 
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Fault, Read, Typed
-from dagflow.compiler.names.mentions import Mention, mentions
+from dagflow.compiler.names.mentions import Mention, mentions_in
 from dagflow.compiler.names.resolve import Grounds, Site
 from dagflow.compiler.names.scopes import Sight, Trouble, name_trouble
 from dagflow.compiler.names.slots import Form
@@ -18,7 +19,7 @@ from dagflow.core.findings import Edit, Fix
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.plan import Evaluated, Expression, Joined, Keyed, Listed, Literal_, Value
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.source import Span
 from dagflow.core.values import JsonValue, Schema
 from dagflow.core.words import nearest
@@ -40,6 +41,7 @@ class Desk:
 
     workflow: Workflow
     grounds: Grounds
+    memory: Memory
     missing: frozenset[str] = frozenset()
     outputs: dict[str, Schema] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -185,10 +187,10 @@ def _segment(
 def _expression(
     spot: Spot, text: str, node: Scalar, offset: int, expected: Schema = True
 ) -> tuple[Checked, Expression] | None:
-    found = tuple(mentions(text, spot.sight.roots))
+    found = mentions_in(text, spot.sight.roots, spot.desk.memory)
     if _misnamed(spot, text, node, offset, found):
         return None
-    result = check(text, _scope(spot, found), expected=expected)
+    result = _checked(spot, text, found, expected)
     if isinstance(result, tuple):
         for problem in result:
             _problem(spot, problem, node, offset)
@@ -197,6 +199,21 @@ def _expression(
         _warning(spot, warning, node, offset, result.node)
     spot.reads.extend(_reads(spot, result, text, node, offset))
     return result, _lowered(spot, result, node, offset)
+
+
+def _checked(
+    spot: Spot, text: str, found: tuple[Mention, ...], expected: Schema
+) -> Checked | tuple[Problem, ...]:
+    """Return the check of a text, which depends on nothing but the types of what it speaks of."""
+    number, outputs = spot.desk.memory.number, spot.desk.outputs
+    seen = tuple([
+        (name, number(outputs.get(site.path, True)), site.step.kind.value == "foreach")
+        for name, site in _mentioned(spot, found)
+    ])  # fmt: skip
+    key = (text, number(expected), number(spot.sight.extras), spot.sight.secrets, seen)
+    return spot.desk.memory.recall(
+        "expressions", key, lambda: check(text, _scope(spot, found), expected=expected)
+    )
 
 
 def _misnamed(spot: Spot, text: str, node: Scalar, offset: int, found: tuple[Mention, ...]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from dagflow.compiler.model import Fault, StepFacts, Typed
@@ -13,6 +12,7 @@ from dagflow.compiler.types.wiring import Mismatch, missing, wire
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Node, Scalar
 from dagflow.core.plan import Literal_
+from dagflow.core.records import replace
 from dagflow.core.source import At, Span
 from dagflow.core.steps.python import Python
 from dagflow.core.steps.tool import Tool

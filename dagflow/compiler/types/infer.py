@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from dagflow.compiler.defaults import effects_of
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Block, Fault, Model, Read, StepFacts, Typed
 from dagflow.compiler.names.order import typing_order
 from dagflow.compiler.names.resolve import (
     Grounds,
+    Others,
     Site,
     Views,
     around,
@@ -17,7 +19,7 @@ from dagflow.compiler.names.resolve import (
     grounds_of,
     views_of,
 )
-from dagflow.compiler.names.scopes import Sight, block_names, item_names, run_schema
+from dagflow.compiler.names.scopes import Sight, block_names, item_names, roots_of, run_schema
 from dagflow.compiler.names.slots import bare, templated
 from dagflow.compiler.outputs import COUNT, closed, output_of
 from dagflow.compiler.source.places import scalars
@@ -28,7 +30,7 @@ from dagflow.compiler.types.fitting import fitted
 from dagflow.compiler.types.operations import Found, find_operation
 from dagflow.core.node import Scalar
 from dagflow.core.plan import Expression, Plan
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 from dagflow.core.references import SECRET_KINDS
 from dagflow.core.source import At
 from dagflow.core.steps.foreach import Foreach
@@ -52,6 +54,7 @@ class Typist:
     facts: dict[str, StepFacts] = field(default_factory=dict)
     items: dict[str, Schema] = field(default_factory=dict)
     extras: dict[str, Mapping[str, Schema]] = field(default_factory=dict)
+    roots: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 def model_of(
@@ -60,11 +63,14 @@ def model_of(
     children: Mapping[str, Plan],
     *,
     missing: frozenset[str] = frozenset(),
+    memory: Memory | None = None,
 ) -> Model:
     """Resolve and type a workflow. What is wrong is in the model's `faults`.
 
-    `missing` are the names of steps that could not be read; naming them is no fault.
+    `missing` are the names of steps that could not be read; naming them is no fault. `memory`
+    saves checking expressions anew; it changes nothing.
     """
+    memory = Memory() if memory is None else memory
     grounds = grounds_of(workflow)
     views = views_of(grounds)
     typist = Typist(
@@ -73,10 +79,10 @@ def model_of(
         children=children,
         grounds=grounds,
         views=views,
-        desk=Desk(workflow=workflow, grounds=grounds, missing=missing),
+        desk=Desk(workflow=workflow, grounds=grounds, memory=memory, missing=missing),
         scalars={(it.span.line, it.span.column): it for it in scalars(workflow.root)},
     )
-    for site in typing_order(grounds, views):
+    for site in typing_order(grounds, views, memory):
         facts = _type_step(typist, site, typist.views[site.block])
         typist.facts[site.path] = facts
         typist.desk.outputs[site.path] = facts.output
@@ -114,7 +120,7 @@ def _concurrency(typist: Typist) -> Typed | None:
     concurrency = typist.workflow.concurrency
     if concurrency is None:
         return None
-    sight = Sight(steps={}, extras=_extras(typist, ""))
+    sight = Sight(steps={}, extras=_extras(typist, ""), roots=_roots(typist, ""))
     spot = _spot(typist, sight, "", "concurrency")
     return check_template(spot, concurrency.group, "text")
 
@@ -144,16 +150,23 @@ def _whole(typist: Typist, site: Site) -> StepFacts:
     inside = f"{site.path}."
     inner = tuple(
         replace(read, where="inner")
-        for path, other in typist.facts.items()
-        if path.startswith(inside)
-        for read in other.reads
+        for path in _inside(typist, site.path)
+        for read in typist.facts[path].reads
         if not read.step.startswith(inside)
     )
     return replace(facts, reads=facts.reads + inner)
 
 
+def _inside(typist: Typist, composite: str) -> Iterator[str]:
+    """Yield the paths of the steps inside a composite, on every level."""
+    for path in (site.path for site in typist.grounds[composite].sites.values()):
+        yield path
+        if path in typist.grounds:
+            yield from _inside(typist, path)
+
+
 def _workflow_sight(typist: Typist) -> Sight:
-    return Sight(steps=typist.views[""], extras=_extras(typist, ""))
+    return Sight(steps=typist.views[""], extras=_extras(typist, ""), roots=_roots(typist, ""))
 
 
 def _spot(typist: Typist, sight: Sight, step: str, where: str) -> Spot:
@@ -171,6 +184,12 @@ def _extras(typist: Typist, block: str) -> Mapping[str, Schema]:
             **names,
         }
     return typist.extras[block]
+
+
+def _roots(typist: Typist, block: str) -> frozenset[str]:
+    if block not in typist.roots:
+        typist.roots[block] = roots_of(typist.grounds, block)
+    return typist.roots[block]
 
 
 def _loops(typist: Typist, block: str) -> Iterator[tuple[str, Site]]:
@@ -195,6 +214,7 @@ def _item(typist: Typist, site: Site) -> Schema:
         sight = Sight(
             steps=typist.views[site.block],
             extras=_extras(typist, site.block),
+            roots=_roots(typist, site.block),
             self_path=site.path,
         )
         spot = Spot(desk=quiet, sight=sight, step=site.path, where="items")
@@ -223,6 +243,7 @@ def _type_step(typist: Typist, site: Site, view: Mapping[str, Site]) -> StepFact
     sight = Sight(
         steps=_others(site, view),
         extras=_extras(typist, site.block),
+        roots=_roots(typist, site.block),
         self_path=site.path,
     )
     facts = _type_body(typist, site, sight)
@@ -234,11 +255,10 @@ def _type_step(typist: Typist, site: Site, view: Mapping[str, Site]) -> StepFact
 
 
 def _others(site: Site, view: Mapping[str, Site]) -> Mapping[str, Site]:
-    """Return the steps in view but for the site's own; a copy costs less than to filter it."""
-    name, others = site.step.name.value, dict(view)
-    if name in others and others[name].path == site.path:
-        del others[name]
-    return others
+    """Return the steps in view but for the site's own."""
+    name = site.step.name.value
+    seen = view.get(name)
+    return Others(view, name) if seen is not None and seen.path == site.path else view
 
 
 def _compensation(typist: Typist, site: Site, sight: Sight) -> StepFacts:
@@ -271,6 +291,7 @@ def _type_body(typist: Typist, site: Site, sight: Sight) -> StepFacts:
     child = typist.children.get(child_key(step.body)) if step.kind.value == "workflow" else None
     declared = None if step.output is None else schema_of(step.output)
     found = operation.operation
+    natural = found.output if found is not None else output_of(step, declared, child)
     facts = StepFacts(
         step=step,
         path=site.path,
@@ -282,9 +303,9 @@ def _type_body(typist: Typist, site: Site, sight: Sight) -> StepFacts:
         effects=effects_of(step, found),
         operation=found,
         child=child,
+        output=_result(body) if step.kind.value == "transform" else natural,
     )
-    natural = found.output if found is not None else output_of(step, declared, child)
-    composed = _composed(typist, facts, natural)
+    composed = _composed(typist, facts)
     done, faults = fitted(composed, declared, lambda at: node_of(typist, at), typist.workflow)
     typist.desk.faults.extend(faults)
     return done
@@ -325,7 +346,9 @@ def _check_bare(typist: Typist, site: Site, sight: Sight, body: _Body) -> None:
 def _inner_sight(typist: Typist, site: Site, sight: Sight) -> Sight:
     """Return what `until` and `collect` see: the inner steps and the loop's variables too."""
     steps = {**sight.steps, **typist.grounds[site.path].sites}
-    return replace(sight, steps=steps, extras=_extras(typist, site.path))
+    return replace(
+        sight, steps=steps, extras=_extras(typist, site.path), roots=_roots(typist, site.path)
+    )
 
 
 def _check_templates(typist: Typist, site: Site, sight: Sight, body: _Body) -> None:
@@ -344,12 +367,15 @@ def _check_templates(typist: Typist, site: Site, sight: Sight, body: _Body) -> N
             body.templates[slot.key] = typed
 
 
-def _composed(typist: Typist, facts: StepFacts, natural: Schema) -> StepFacts:
-    """Give the facts their output where only the parts can say it."""
-    if facts.kind == "transform":
-        checked = facts.expressions.get("expression")
-        return replace(facts, output=checked.result if checked else True)
+def _result(body: _Body) -> Schema:
+    """Return what a transform's expression gives."""
+    checked = body.expressions.get("expression")
+    return checked.result if checked else True
+
+
+def _composed(typist: Typist, facts: StepFacts) -> StepFacts:
+    """Give the facts of a composite the output that only its parts can say."""
     if facts.kind in {"foreach", "repeat"} and facts.path in typist.grounds:
         inner = [_whole(typist, site) for site in typist.grounds[facts.path].sites.values()]
         return replace(facts, output=entry_of(facts, inner))
-    return replace(facts, output=natural)
+    return facts
