@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dagflow.compiler.compile import Compiled, compile_workflow, explain
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.names.resolve import children_of
 
-__all__ = ["Compiled", "children_of", "compile_workflow", "explain"]
+__all__ = ["Compiled", "Memory", "children_of", "compile_workflow", "explain"]
