@@ -38,6 +38,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
+        self._called: dict[str, Memory] = {}
         self._tables: dict[str, _Table] = {}
         self._shapes: dict[int, tuple[object, int]] = {}
         self._numbers = 0
@@ -79,6 +80,10 @@ class Memory:
             known = (value, self.recall("shapes", repr(value), self._next))
             self._shapes[id(value)] = known  # holds the value, so no other takes its id
         return known[1]
+
+    def of(self, called: str) -> Memory:
+        """Return the memory of a file that this one calls, by the name that it calls it by."""
+        return self._called.setdefault(called, Memory())
 
     def __len__(self) -> int:
         """Return how many answers are kept."""

@@ -77,6 +77,13 @@ def test_memory_does_not_grow_with_edits() -> None:
     assert len(remember(*edits)) <= len(remember(TEXT)) * 1.1
 
 
+def test_called_file_has_a_memory_of_its_own() -> None:
+    memory = Memory()
+
+    assert memory.of("./child.yaml") is memory.of("./child.yaml")
+    assert memory.of("./child.yaml") is not memory.of("./other.yaml")
+
+
 def test_order_of_an_objects_keys_counts() -> None:
     memory = Memory()
     one, same, other = {"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 2, "a": 1}
