@@ -11,6 +11,7 @@ import click
 from dagflow.cli.exits import FINDINGS, OK
 from dagflow.cli.output import file_option, say, use_color, write_file
 from dagflow.cli.reporting import FORMATS, Asked, Entry
+from dagflow.compiler import Memory
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Severity
 from dagflow.core.records import dataclass
@@ -88,14 +89,19 @@ def command(
     if watch:
         from dagflow.cli.watching import watch_files
 
-        return watch_files(lambda: checked(wanted), files)
+        memory = Memory()
+        return watch_files(lambda: checked(wanted, memory), files)
     code, _ = checked(wanted)
     return code
 
 
-def checked(wanted: Wanted) -> tuple[int, list[Entry]]:
+def checked(wanted: Wanted, memory: Memory | None = None) -> tuple[int, list[Entry]]:
     """Check the files once, write the report, and return the exit code."""
-    entries = [(bundle, check(bundle)) for bundle in map(read_bundle, wanted.files)]
+    memory = Memory() if memory is None else memory
+    entries = [
+        (bundle, check(bundle, memory=memory.of(file)))
+        for file, bundle in ((file, read_bundle(file)) for file in wanted.files)
+    ]
     if wanted.write_baseline is not None:
         _write_baseline(wanted.write_baseline, entries)
         return OK, entries

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
+from dagflow.compiler import Memory
 from dagflow.compiler.model import Model
 from dagflow.compiler.source.parse import parse
 from dagflow.compiler.types.infer import model_of
@@ -23,7 +24,7 @@ class Document:
     """A workflow's text and what is known of it.
 
     `workflow` and `model` are those of the last text that could be read: while somebody types
-    there is mostly a mistake, and completion is wanted then.
+    there is mostly a mistake, and completion is wanted then. `memory` makes the next check fast.
     """
 
     source: Source
@@ -31,26 +32,31 @@ class Document:
     workflow: Workflow | None = None
     model: Model | None = None
     catalog: ToolCatalog = ToolCatalog()
+    memory: Memory = field(default_factory=Memory)
 
 
 def opened(path: str, text: str, before: Document | None = None) -> Document:
     """Check a file's text; the files that it refers to are read from disk."""
     bundle = edited_bundle(path, text)
-    checked = check(bundle)
+    memory = Memory() if before is None else before.memory
+    checked = check(bundle, memory=memory)
     catalog = tool_catalog(bundle)
     workflow = parse(bundle.source).workflow
     if workflow is None:
-        kept = before if before is not None else Document(source=bundle.source)
+        kept = before if before is not None else Document(source=bundle.source, memory=memory)
         return replace(kept, source=bundle.source, findings=checked.report.findings)
     return Document(
         source=bundle.source,
         findings=checked.report.findings,
         workflow=workflow,
-        model=model_of(workflow, catalog, _children(bundle)),
+        model=model_of(workflow, catalog, _children(bundle, memory), memory=memory),
         catalog=catalog,
+        memory=memory,
     )
 
 
-def _children(bundle: Bundle) -> Mapping[str, Plan]:
-    plans = {name: check(child).plan for name, child in bundle.children.items()}
+def _children(bundle: Bundle, memory: Memory) -> Mapping[str, Plan]:
+    plans = {
+        name: check(child, memory=memory.of(name)).plan for name, child in bundle.children.items()
+    }
     return {name: plan for name, plan in plans.items() if plan is not None}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dagflow.compiler import compile_workflow
+from dagflow.compiler import Memory, compile_workflow
 from dagflow.core.findings import Finding, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass
@@ -35,20 +35,28 @@ class Checked:
 NONE: Mapping[str, Plan] = {}
 
 
-def check(bundle: Bundle, *, prune: bool = True, registered: Mapping[str, Plan] = NONE) -> Checked:
+def check(
+    bundle: Bundle,
+    *,
+    prune: bool = True,
+    registered: Mapping[str, Plan] = NONE,
+    memory: Memory | None = None,
+) -> Checked:
     """Compile a bundle. Findings of a called workflow stay in its own report.
 
     A child with errors has no plan; the compiler reports the step that calls it. `registered`
-    are the plans of workflows that are called by name (`name`, or `name@version`).
+    are the plans of workflows that are called by name (`name`, or `name@version`). Who checks the
+    same file again and again gives the same `memory`: what an edit leaves as it was is known then.
     """
     if bundle.findings:
         return _unreadable(bundle.source, bundle.findings)
-    children, sources = _children(bundle)
+    memory = Memory() if memory is None else memory
+    children, sources = _children(bundle, memory)
     start = time.perf_counter()
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
     called = {**registered, **children}
-    compiled = compile_workflow(bundle.source, tools, children=called, prune=prune)
+    compiled = compile_workflow(bundle.source, tools, children=called, prune=prune, memory=memory)
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),
@@ -63,11 +71,11 @@ def _unreadable(source: Source, findings: tuple[Finding, ...]) -> Checked:
     return Checked(report=report, plan=None, workflow=None, sources={source.name: source})
 
 
-def _children(bundle: Bundle) -> tuple[dict[str, Plan], dict[str, Source]]:
+def _children(bundle: Bundle, memory: Memory) -> tuple[dict[str, Plan], dict[str, Source]]:
     plans: dict[str, Plan] = {}
     sources: dict[str, Source] = {}
     for written, child in bundle.children.items():
-        checked = check(child)
+        checked = check(child, memory=memory.of(written))
         sources.update(checked.sources)
         if checked.plan is not None:
             plans[written] = checked.plan
