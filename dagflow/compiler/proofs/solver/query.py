@@ -81,8 +81,11 @@ def is_never(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> tu
     posed = _pose(claims, root, effort)
     if posed is None:
         return False, BASE
-    solver, _, z3 = posed
-    return _checked(solver, z3) == z3.unsat, _effort(solver)
+    solver, variables, z3 = posed
+    try:
+        return _checked(solver, z3) == z3.unsat, _effort(solver)
+    finally:
+        variables.close()
 
 
 def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solved:
@@ -91,6 +94,13 @@ def solve(claims: Sequence[Claim], root: Root, *, effort: int = EFFORT) -> Solve
     if posed is None:
         return Solved("unknown", effort=BASE)
     solver, variables, z3 = posed
+    try:
+        return _solved(solver, variables, z3)
+    finally:
+        variables.close()
+
+
+def _solved(solver: Any, variables: Variables, z3: Any) -> Solved:
     found = _checked(solver, z3)
     if found != z3.sat:
         verdict: Literal["never", "unknown"] = "never" if found == z3.unsat else "unknown"
@@ -115,6 +125,7 @@ def _pose(claims: Sequence[Claim], root: Root, effort: int) -> tuple[Any, Variab
     try:
         asked = [_formula(encoder, claim) for claim in claims]
     except TooLargeError:
+        variables.close()
         return None
     solver = z3.Solver(ctx=logic.context)
     solver.set("rlimit", effort)

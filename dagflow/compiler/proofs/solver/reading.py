@@ -154,7 +154,10 @@ def _solved(schema: bytes) -> tuple[JsonValue] | None:
     solver = z3.Solver(ctx=logic.context)
     solver.set("rlimit", _EFFORT)
     solver.add(*variables.facts)
-    if solver.check() != z3.sat:
-        return None
-    found = Reader(solver.model(), logic).value(known)
+    try:
+        if solver.check() != z3.sat:
+            return None
+        found = Reader(solver.model(), logic).value(known)
+    finally:
+        variables.close()
     return None if validate(type_.schema, found) is not None else (found,)

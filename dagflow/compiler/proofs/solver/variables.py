@@ -72,6 +72,17 @@ class Variables:
     roots: dict[str, Known] = field(default_factory=dict)
     unknowns: int = 0
     _opaque: dict[str, Sym] = field(default_factory=dict)
+    _made: list[Known] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Let go of all unknowns. They know each other, and only the collector would free them.
+
+        Each question has megabytes of Z3's memory, of which the collector sees nothing.
+        """
+        for known in self._made:
+            known.sym = Sym(())
+            known.fields.clear()
+            known.items.clear()
 
     @property
     def exact(self) -> bool:
@@ -107,6 +118,7 @@ class Variables:
     def unknown(self, type_: Type, name: str, *, foreign: bool = False) -> Known:
         """Make an unknown of a type; `foreign`: it need not be a JSON value."""
         known = Known(type_, Sym(()))
+        self._made.append(known)
         listed = values_of(type_)
         if listed is not None:
             if "number" in type_.kinds:  # evaluated in doubles
