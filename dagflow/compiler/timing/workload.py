@@ -3,13 +3,13 @@
 Melani et al., "Response-Time Analysis of Conditional DAG Tasks" (ECRTS 2015), take the worst
 branch of each choice. Their recursion asks that no edge leads from inside of a branch to outside
 but at its end; a workflow's graph may have such edges. Here each node is put under the innermost
-choice that it certainly hangs on and its other conditions are forgotten: the same on nested
+choice that it certainly hangs on, and its other conditions are forgotten: the same on nested
 graphs, and never too little on any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from dagflow.core.records import dataclass
@@ -21,10 +21,8 @@ SUCCESS: Final = "success"
 FAILURE: Final = "failure"
 SKIPPED: Final = "skipped"
 
-Conditions: TypeAlias = Mapping[int, frozenset[Label]]
-"""The ways in which some nodes must have ended, by their numbers."""
-
-NONE: Final[Conditions] = {}
+Owner: TypeAlias = tuple[int, frozenset[Label]] | None
+"""A choice by its number, and the ways in which it must have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,62 +40,80 @@ class Choice:
     endings: frozenset[Label] = frozenset({SUCCESS, FAILURE, SKIPPED})
 
 
-def owners(nodes: Sequence[Choice]) -> list[tuple[int, frozenset[Label]] | None]:
-    """Return for each node the last one whose ending it hangs on, and how that must have ended.
+def owners(nodes: Sequence[Choice]) -> list[Owner]:
+    """Return for each node the innermost choice that it hangs on, and how that must have ended.
 
-    Each node comes after those that it names.
+    Each node comes after those that it names. What a choice hangs on itself is found by asking
+    for its own owner, so that all of it takes one entry a node.
     """
-    conditions: list[Conditions] = []
-    found: list[tuple[int, frozenset[Label]] | None] = []
+    found: list[Owner] = []
     for node in nodes:
-        held = _held(node, nodes, conditions)
-        conditions.append(held)
-        last = max(held, default=None)
-        found.append(None if last is None else (last, held[last]))
+        ways = [_through(source, labels, nodes, found) for source, labels in node.edges]
+        parts = ways if node.every else [_either(ways, nodes, found)]
+        for need in node.needs:
+            won = nodes[need].endings - {FAILURE, SKIPPED}
+            parts.append(_through(need, won, nodes, found))
+        found.append(_innermost(parts))
     return found
-
-
-def _held(node: Choice, nodes: Sequence[Choice], before: Sequence[Conditions]) -> Conditions:
-    """Return what certainly holds wherever the node runs."""
-    ways = [_through(source, labels, nodes, before) for source, labels in node.edges]
-    parts = ways if node.every else [_either(ways)] if ways else []
-    for need in node.needs:
-        won = nodes[need].endings - {FAILURE, SKIPPED}
-        parts = [*parts, _through(need, won, nodes, before)]
-    if len(parts) == 1:
-        return parts[0]
-    return _all(parts) if parts else NONE
 
 
 def _through(
-    source: int, labels: frozenset[Label], nodes: Sequence[Choice], before: Sequence[Conditions]
-) -> Conditions:
-    """Return what holds where the source ended in one of these ways."""
-    ran = before[source] if SKIPPED not in labels else NONE
-    if labels >= nodes[source].endings:
-        return ran
-    return {**ran, source: labels & nodes[source].endings}
+    source: int, labels: frozenset[Label], nodes: Sequence[Choice], found: Sequence[Owner]
+) -> Owner:
+    """Return what holds where the source ended in one of these ways.
+
+    Nothing is said of one that may also have been skipped by what it hangs on: its own choice
+    may then have gone any way.
+    """
+    endings = nodes[source].endings
+    if SKIPPED in labels and (found[source] is not None or labels >= endings):
+        return None
+    if labels >= endings - {SKIPPED} and SKIPPED not in labels:
+        return found[source]
+    return source, labels & endings
 
 
-def _all(parts: Iterable[Conditions]) -> Conditions:
-    found: dict[int, frozenset[Label]] = {}
+def _innermost(parts: Sequence[Owner]) -> Owner:
+    """Return the condition on the last choice of several that all hold; the others are dropped."""
+    last: Owner = None
     for part in parts:
-        for node, labels in part.items():
-            found[node] = found[node] & labels if node in found else labels
-    return found
+        if part is None:
+            continue
+        if last is None or part[0] > last[0]:
+            last = part
+        elif part[0] == last[0]:
+            last = (part[0], part[1] & last[1])
+    return last
 
 
-def _either(ways: Sequence[Conditions]) -> Conditions:
-    first, *others = ways
-    if not others:
-        return first
-    shared = [node for node in first if all(node in way for way in others)]
-    return {node: frozenset().union(*(way[node] for way in ways)) for node in shared}
+def _either(ways: Sequence[Owner], nodes: Sequence[Choice], found: Sequence[Owner]) -> Owner:
+    """Return what holds whichever of the ways it was: the choice that all of them hang on."""
+    if not ways:
+        return None
+    shared = ways[0]
+    for way in ways[1:]:
+        other = way
+        while shared is not None and other is not None and shared[0] != other[0]:
+            if shared[0] > other[0]:
+                shared = _outside(shared, found)
+            else:
+                other = _outside(other, found)
+        if shared is None or other is None:
+            return None
+        shared = (shared[0], shared[1] | other[1])
+    if shared is not None and shared[1] >= nodes[shared[0]].endings - {SKIPPED}:
+        return _outside(shared, found)
+    return shared
+
+
+def _outside(owner: tuple[int, frozenset[Label]], found: Sequence[Owner]) -> Owner:
+    """Return what a choice hangs on itself; nothing where it need not have run."""
+    return None if SKIPPED in owner[1] else found[owner[0]]
 
 
 def most(
     weights: Sequence[float],
-    under: Sequence[tuple[int, frozenset[Label]] | None],
+    under: Sequence[Owner],
     nodes: Sequence[Choice],
 ) -> float:
     """Return the largest sum of weights over the nodes that may run together.
