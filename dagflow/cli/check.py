@@ -11,6 +11,7 @@ import click
 from dagflow.cli.exits import FINDINGS, OK
 from dagflow.cli.output import file_option, say, use_color, write_file
 from dagflow.cli.reporting import FORMATS, Asked, Entry
+from dagflow.cli.sites import site_of
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Severity
 from dagflow.core.records import dataclass
@@ -30,6 +31,8 @@ class Wanted:
     asked: Asked
     baseline: str | None
     write_baseline: str | None
+    site: str | None = None
+    recorded: bool = False
 
 
 @click.command("check")
@@ -48,6 +51,11 @@ class Wanted:
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that are known there.")
 @file_option("--write-baseline", what="Write all findings there as known, and end with 0.")
 @click.option("--watch", is_flag=True, help="Check again when a file changes, until stopped.")
+@click.option(
+    "--site", envvar="DAGFLOW_SITE", metavar="FILE",
+    help="What is known of the workers and of recorded latencies (or DAGFLOW_SITE).",
+)  # fmt: skip
+@click.option("--recorded", is_flag=True, help="Take the latencies from this database's runs.")
 @click.option("--timings", is_flag=True, help="Say how long each pass took.")
 def command(
     *,
@@ -60,6 +68,8 @@ def command(
     baseline: str | None,
     write_baseline: str | None,
     watch: bool,
+    site: str | None,
+    recorded: bool,
     timings: bool,
 ) -> int:
     """Check workflow files: types, graph, guards, tools. Nothing is run and nothing is fetched.
@@ -79,6 +89,8 @@ def command(
         asked=asked,
         baseline=baseline,
         write_baseline=write_baseline,
+        site=site,
+        recorded=recorded,
     )
     if fixes:
         from dagflow.cli.fixing import fix_files
@@ -95,7 +107,8 @@ def command(
 
 def checked(wanted: Wanted) -> tuple[int, list[Entry]]:
     """Check the files once, write the report, and return the exit code."""
-    entries = [(bundle, check(bundle)) for bundle in map(read_bundle, wanted.files)]
+    site = site_of(wanted.site, recorded=wanted.recorded)
+    entries = [(bundle, check(bundle, site=site)) for bundle in map(read_bundle, wanted.files)]
     if wanted.write_baseline is not None:
         _write_baseline(wanted.write_baseline, entries)
         return OK, entries

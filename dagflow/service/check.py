@@ -10,6 +10,7 @@ from dagflow.compiler import compile_workflow
 from dagflow.core.findings import Finding, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass
+from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog, ToolProblem
 from dagflow.core.workflow import Workflow
@@ -35,11 +36,18 @@ class Checked:
 NONE: Mapping[str, Plan] = {}
 
 
-def check(bundle: Bundle, *, prune: bool = True, registered: Mapping[str, Plan] = NONE) -> Checked:
+def check(
+    bundle: Bundle,
+    *,
+    prune: bool = True,
+    registered: Mapping[str, Plan] = NONE,
+    site: Site = NOWHERE_YET,
+) -> Checked:
     """Compile a bundle. Findings of a called workflow stay in its own report.
 
     A child with errors has no plan; the compiler reports the step that calls it. `registered`
-    are the plans of workflows that are called by name (`name`, or `name@version`).
+    are the plans of workflows that are called by name (`name`, or `name@version`); `site` is what
+    is known of where the runs will be.
     """
     if bundle.findings:
         return _unreadable(bundle.source, bundle.findings)
@@ -48,7 +56,7 @@ def check(bundle: Bundle, *, prune: bool = True, registered: Mapping[str, Plan] 
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
     called = {**registered, **children}
-    compiled = compile_workflow(bundle.source, tools, children=called, prune=prune)
+    compiled = compile_workflow(bundle.source, tools, children=called, site=site, prune=prune)
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),
