@@ -46,11 +46,15 @@ class Tables:
         model under load) is the window. Drawing each step from all that was ever recorded of it
         loses that: see docs/timing.md.
         """
-        steps, windows, quantiles = self.values.shape
-        window = random.integers(0, windows, runs)
-        place = random.integers(0, quantiles, (steps, runs), dtype=np.uint8)
+        window = random.integers(0, self.windows, runs)
+        return self.of(window, random), window
+
+    def of(self, window: NDArray[np.intp], random: np.random.Generator) -> Seconds:
+        """Draw the times of runs from these windows."""
+        steps, _, size = self.values.shape
+        place = random.integers(0, size, (steps, len(window)), dtype=np.uint8)
         flat = self.values.reshape(steps, -1)
-        return np.take_along_axis(flat, place + window[None, :] * quantiles, axis=1), window
+        return np.take_along_axis(flat, place + window[None, :] * size, axis=1)
 
 
 def table_of(samples: Sequence[Sequence[Sequence[float]]]) -> Tables:
@@ -86,3 +90,21 @@ def quantiles(samples: Sequence[float]) -> NDArray[np.float64]:
     index[-1] = len(ordered) - 1
     found: NDArray[np.float64] = ordered[index]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Two tables of the same steps and windows, whose times add up."""
+
+    one: Tables
+    two: Tables
+
+    @property
+    def windows(self) -> int:
+        """Return how many windows were recorded."""
+        return self.one.windows
+
+    def draw(self, random: np.random.Generator, runs: int) -> tuple[Seconds, NDArray[np.intp]]:
+        """Draw a window for each run, and both parts from it."""
+        window = random.integers(0, self.windows, runs)
+        return self.one.of(window, random) + self.two.of(window, random), window

@@ -120,11 +120,14 @@ def most(
 
     `under` is what `owners` returned for the nodes.
     """
+    if not any(weights):
+        return 0
     hung: dict[int, list[tuple[frozenset[Label], float]]] = {}
     total = 0.0
     for number in range(len(weights) - 1, -1, -1):
-        worth = _worth(weights[number], hung.pop(number, ()), nodes[number].endings)
-        owner = under[number]
+        worth, owner = weights[number], under[number]
+        if number in hung:
+            worth = _worth(worth, hung.pop(number), nodes[number].endings)
         if owner is None:
             total += worth
         else:
