@@ -77,17 +77,17 @@ def _recorded(
     model: Model, block: BlockGraph, facts: Mapping[str, StepFacts], history: Sequence[Window]
 ) -> _Known:
     workflow = model.workflow.name.value
-    took = [_took(workflow, facts[step], history) for step in block.order]
+    known = [took(workflow, facts[step], history) for step in block.order]
     paused = [pauses_the_clock(facts[step]) for step in block.order]
-    found = zip(block.order, took, paused, strict=True)
+    found = zip(block.order, known, paused, strict=True)
     return _Known(
-        took=tuple(each or () for each in took),
+        took=tuple(each or () for each in known),
         waited=tuple(_waited(workflow, facts[step], history) for step in block.order),
         missing=tuple(step for step, each, pauses in found if each is None or pauses),
     )
 
 
-def _took(workflow: str, facts: StepFacts, history: Sequence[Window]) -> Samples | None:
+def took(workflow: str, facts: StepFacts, history: Sequence[Window]) -> Samples | None:
     """Return what is known of how long a step takes, None where that is nothing."""
     own = [window.steps.get(f"{workflow}.{facts.path}", ()) for window in history]
     if any(own):

@@ -38,8 +38,13 @@ def read_history(path: str) -> tuple[Window, ...]:
         raise UsageError(f"{path} can't be read: {error.strerror}", remedy=remedy) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is no UTF-8 text") from error
+    return parse_history(text, path)
+
+
+def parse_history(text: str, name: str) -> tuple[Window, ...]:
+    """Read the text of a history. Raises `UsageError` as `read_history` does."""
     lines = enumerate(text.splitlines(), start=1)
-    return tuple(_window(line, f"{path}:{number}") for number, line in lines if line.strip())
+    return tuple(_window(line, f"{name}:{number}") for number, line in lines if line.strip())
 
 
 def _window(line: str, place: str) -> Window:

@@ -15,7 +15,7 @@ from dagflow.compiler.source.yaml import compose
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Finding
 from dagflow.core.node import Mapping
-from dagflow.core.site import Load, Site, WorkerClass
+from dagflow.core.site import Load, Site, Window, WorkerClass
 from dagflow.core.source import At, Source, Span
 from dagflow.service.site.history import read_history
 from dagflow.service.site.shape import Repeated, SiteFile, Workers
@@ -23,6 +23,7 @@ from dagflow.service.site.shape import Repeated, SiteFile, Workers
 T = TypeVar("T")
 
 SLOTS: Final = table(SiteFile)
+REMEDY: Final = "docs/timing.md shows a site file"
 SHOWN: Final = 5
 """Problems that are told at once."""
 
@@ -37,12 +38,24 @@ def read_site(path: str) -> Site:
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror}") from error
     source, findings = decode(path, data)
-    file = None if findings else _parsed(source)
-    if file is None or isinstance(file, tuple):
-        raise UsageError(_told(file or findings), remedy="docs/timing.md shows a site file")
-    history = ()
-    if file.history is not None:
-        history = read_history(str(Path(path).parent / file.history.value))
+    if findings:
+        raise UsageError(_told(findings), remedy=REMEDY)
+    file = parse_site(source)
+    named = file.history
+    history = () if named is None else read_history(str(Path(path).parent / named.value))
+    return site_of(file, history)
+
+
+def parse_site(source: Source) -> SiteFile:
+    """Read the text of a site file. Raises `UsageError` as `read_site` does."""
+    file = _parsed(source)
+    if isinstance(file, tuple):
+        raise UsageError(_told(file), remedy=REMEDY)
+    return file
+
+
+def site_of(file: SiteFile, history: tuple[Window, ...] = ()) -> Site:
+    """Return what a site file says."""
     return Site(
         workers=tuple(_workers(name.value, each) for name, each in file.workers),
         loads=tuple(_load(name.value, each) for name, each in file.loads),
