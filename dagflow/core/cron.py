@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -83,7 +83,7 @@ def _reason(text: str) -> str:
 def shortest(cron: str, zone: ZoneInfo, looked: int = _MOST) -> float:
     """Return the fewest seconds between two fires in a row, of as many as are looked at."""
     found = [at.astimezone(UTC) for at in fires(cron, zone, looked)]
-    gaps = [(b - a).total_seconds() for a, b in zip(found, found[1:], strict=False)]
+    gaps = [(b - a).total_seconds() for a, b in pairwise(found)]
     return min(gaps, default=float("inf"))
 
 
@@ -108,7 +108,7 @@ def _change(day: datetime, zone: ZoneInfo) -> Change:
         middle = low + (high - low) / 2
         low, high = (middle, high) if _offset(middle, zone) == before else (low, middle)
     at = high.replace(microsecond=0)
-    walls = sorted((at.replace(tzinfo=None) + each for each in (before, after)))
+    walls = sorted(at.replace(tzinfo=None) + each for each in (before, after))
     return Change(at, walls[0], walls[1], is_gap=after > before)
 
 

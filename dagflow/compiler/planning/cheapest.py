@@ -1,4 +1,4 @@
-"""The least that a success of a run uses: its cheapest way through branches that exclude each other.
+"""The least that a success of a run uses: of branches that exclude each other, the cheapest.
 
 The counterpart of the bounds: what is not certain counts nothing, so that no success uses less.
 """
@@ -114,9 +114,7 @@ def _way(
     return longest
 
 
-def _through(
-    edge: Edge, facts: Mapping[str, StepFacts], found: Mapping[str, Way]
-) -> Way | None:
+def _through(edge: Edge, facts: Mapping[str, StepFacts], found: Mapping[str, Way]) -> Way | None:
     """Return where an edge is certainly taken, None where that can't be told."""
     way = found.get(edge.source)
     if way is None or not _is_sound(facts[edge.source].step):

@@ -52,9 +52,7 @@ def _is_every(block: BlockGraph, step: str) -> bool:
     return join.mode == "all"
 
 
-def _endings(
-    block: BlockGraph, facts: Mapping[str, StepFacts]
-) -> dict[str, frozenset[Label]]:
+def _endings(block: BlockGraph, facts: Mapping[str, StepFacts]) -> dict[str, frozenset[Label]]:
     found = dict.fromkeys(block.order, _PLAIN)
     for edge in block.edges():
         if edge.branches or set(edge.on) & {"failure", "goto", "skipped"}:

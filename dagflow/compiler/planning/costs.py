@@ -224,5 +224,3 @@ def times(amount: float, factor: float) -> float:
 
 def _or_inf(value: float | None) -> float:
     return inf if value is None else value
-
-

@@ -47,7 +47,7 @@ def judged(bounds: Bounds, model: Model, pruned: Pruned, found: Costs, site: Sit
     if known.missing:
         missing = DeadlineVerdict(verdict="no_data", deadline=limit or 0, missing=known.missing)
         return bounds if limit is None else replace(bounds, deadlines=(missing,))
-    return _simulated(bounds, pruned, known, site, limit, seed_of(model))
+    return _simulated(bounds, pruned, known, site, limit=limit, seed=seed_of(model))
 
 
 def seed_of(model: Model) -> int:
@@ -122,6 +122,7 @@ def _simulated(
     pruned: Pruned,
     known: _Known,
     site: Site,
+    *,
     limit: float | None,
     seed: int,
 ) -> Bounds:

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from dagflow.compiler.report.verdicts import said
+from dagflow.compiler.timing.words import said
 from dagflow.core.findings import Bounds, Finding, GraphSize, Report, Severity
 from dagflow.core.page import badge, facts, page, table, text
 from dagflow.core.source import Source

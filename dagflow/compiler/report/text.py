@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from dagflow.compiler.report.verdicts import SHOWN, said
+from dagflow.compiler.timing.words import SHOWN, said
 from dagflow.core.findings import Finding, GraphSize, Report, Severity
 from dagflow.core.source import Source, Span
 from dagflow.core.text import abridged, clean, counted

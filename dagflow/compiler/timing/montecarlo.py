@@ -83,7 +83,7 @@ def judge(
 def _batches() -> Iterator[int]:
     done = 0
     while done < MOST:
-        batch = BATCH if not done else done
+        batch = done or BATCH
         yield batch
         done += batch
 
@@ -171,4 +171,3 @@ def course(network: Network, times: Draw, limit: float | None, *, seed: int) -> 
         for step, share, way in zip(network.steps, shares, long, strict=True)
     )
     return Course((p50, p95, p99), slack)
-

@@ -7,13 +7,13 @@ from random import Random
 
 from response_time_analysis import fp
 from response_time_analysis.model import (
+    WCET,
     Deadline,
     FullyPreemptive,
     IdealProcessor,
     Priority,
     Task,
     TaskSet,
-    WCET,
 )
 from response_time_analysis.model import Periodic as Arrivals
 

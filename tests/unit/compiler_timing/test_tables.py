@@ -22,11 +22,8 @@ def listed(times, before, workers: int) -> float:
     now = 0.0
     while len(ends) < len(times):
         for worker, at in enumerate(free):
-            ready = [
-                node
-                for node in range(len(times))
-                if node not in ends and all(ends.get(source, now + 1) <= now for source in before[node])
-            ]  # fmt: skip
+            over = {node for node, end in ends.items() if end <= now}
+            ready = [n for n in range(len(times)) if n not in ends and over.issuperset(before[n])]
             if at <= now and ready:
                 ends[ready[0]] = free[worker] = now + times[ready[0]]
         now = min((end for end in ends.values() if end > now), default=now)
@@ -96,9 +93,9 @@ def simulated(tasks: list[Periodic], horizon: int) -> list[int]:
         for number, task in enumerate(tasks):
             if now % task.period == 0:
                 left[number], released[number] = int(task.time), now
-        number = next((n for n, rest in enumerate(left) if rest), None)
-        if number is not None:
-            left[number] -= 1
-            if not left[number]:
-                longest_[number] = max(longest_[number], now + 1 - released[number])
+        first = next((n for n, rest in enumerate(left) if rest), None)
+        if first is not None:
+            left[first] -= 1
+            if not left[first]:
+                longest_[first] = max(longest_[first], now + 1 - released[first])
     return longest_

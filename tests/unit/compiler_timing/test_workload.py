@@ -47,7 +47,7 @@ class Built:
             return edges
         ways = frozenset(range(len(inside))) if kind == "xor" else PLAIN
         fork = self._node(0, Choice(edges, endings=ways))
-        ends = []
+        ends: list[Any] = []
         for number, part in enumerate(inside):
             taken = frozenset({number}) if kind == "xor" else PLAIN
             ends += self._add(part, ((fork, taken),))
@@ -131,7 +131,7 @@ def runs(nodes: list[Choice]) -> Any:
         taken = [ended[source] in ways for source, ways in node.edges]
         may = (all(taken) if node.every else any(taken)) if taken else True
         may = may and all(ended[need] not in {FAILURE, SKIPPED} for need in node.needs)
-        for label in (node.endings - {SKIPPED} if may else ()):
+        for label in node.endings - {SKIPPED} if may else ():
             yield from go(number + 1, [*ended, label])
         yield from go(number + 1, [*ended, SKIPPED])  # its guard may skip it
 

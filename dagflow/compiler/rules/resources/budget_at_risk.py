@@ -72,7 +72,7 @@ def budget_at_risk(checks: Checks) -> Iterator[Violation]:
         if limit is not None and hopeless.get(name, 0) > limit.value:
             continue  # `budget-impossible` says more
         if limit is not None and every.total(name) > limit.value:
-            yield from _risk(model, pruned, name, limit, plain, every)
+            yield from _risk(model, pruned, name, limit, plain=plain, every=every)
 
 
 def _hopeless(graphs: Graphs) -> dict[str, float]:
@@ -82,7 +82,7 @@ def _hopeless(graphs: Graphs) -> dict[str, float]:
 
 
 def _risk(
-    model: Model, pruned: Pruned, name: str, limit: At[int], plain: Costs, every: Costs
+    model: Model, pruned: Pruned, name: str, limit: At[int], *, plain: Costs, every: Costs
 ) -> Iterator[Violation]:
     once, worst = plain.total(name), every.total(name)
     step, more = _dearest(pruned, name, plain, model)

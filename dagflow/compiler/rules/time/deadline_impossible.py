@@ -58,7 +58,8 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
 
 def _flow(graphs: Graphs, best: Fastest) -> tuple[Related, ...]:
     """Return the steps of the way that takes so long, each with its own time."""
-    found, total = [], 0.0
+    found: list[Related] = []
+    total = 0.0
     for path in best.way:
         step = graphs.facts[path].step
         bounds = (step.body.for_, step.timeout, step.deadline)

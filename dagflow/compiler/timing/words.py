@@ -28,11 +28,12 @@ def said(verdict: DeadlineVerdict) -> str:
     return f"{limit}: {verdict.verdict.upper()}, {shares(verdict)}"
 
 
-def shares(verdict: DeadlineVerdict) -> str:
+def shares(verdict: DeadlineVerdict, limit: str = "") -> str:
     """Say between which shares of runs keep a deadline, and how that was found."""
+    kept = f"the deadline of {limit}" if limit else "it"
     low, high = (f"{share * 100:.4g}" for share in (verdict.low, verdict.high))
     return (
-        f"{low}–{high} % of runs keep it ({_SCOPES[verdict.scope]};"
+        f"{low}–{high} % of runs keep {kept} ({_SCOPES[verdict.scope]};"
         f" {verdict.runs:,} runs drawn from {counted(verdict.windows, 'window')},"
         f" seed {verdict.seed})"
     )
