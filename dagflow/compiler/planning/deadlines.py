@@ -93,7 +93,10 @@ def took(workflow: str, facts: StepFacts, history: Sequence[Window]) -> Samples 
     if any(own):
         return own
     if facts.operation is not None:
-        called = [window.operations.get(facts.operation.id, ()) for window in history]
+        tool, _, _ = facts.operation.id.partition(".")
+        named = f"{tool}.{facts.operation.operation_id}"
+        parts = [window.operations for window in history]
+        called = [part.get(facts.operation.id, part.get(named, ())) for part in parts]
         return called if any(called) else None
     if facts.kind == "llm":
         name = facts.step.body.model.value if facts.step.body.model else DEFAULT_MODEL
