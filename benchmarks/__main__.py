@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import check, floors
+from benchmarks import check, floors, timing
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
 from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show, warn_when_busy
 
@@ -30,7 +30,7 @@ def main() -> None:
             FAN: embedded(folder, fan_of(WIDE), WIDE + 2),
         }
         taken = interleaved(rounds, ROUNDS)
-        lines = figures(taken, "ms", BARS) + check.lines(folder, ROUNDS)
+        lines = figures(taken, "ms", BARS) + check.lines(folder, ROUNDS) + timing.lines(ROUNDS)
     show(lines)
     print(f"written to {save(lines)}")
 

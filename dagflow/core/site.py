@@ -45,9 +45,9 @@ class Window:
     """What was recorded in one stretch of time: latencies in seconds, in any order.
 
     `steps` are by workflow and step ("triage.fetch"), from the first attempt's begin to the end
-    of the last; `operations` ("helpdesk.getTicket", or "helpdesk.GET /tickets/{id}") and
-    `models` are those of single attempts, for steps of which nothing is recorded; `waits` how long steps were ready before a worker began them, by workflow
-    and step or by queue.
+    of the last; `operations` ("helpdesk.getTicket", or "helpdesk.GET /tickets/{id}") and `models`
+    are those of single attempts, for steps of which nothing is recorded; `waits` how long steps
+    were ready before a worker began them, by workflow and step or by queue.
     """
 
     steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

@@ -51,4 +51,6 @@ def test_a_site_file_with_a_mistake_is_refused(shell: Shell) -> None:
     answer = shell("check", "--site", "site.yaml", "work.yaml")
 
     assert answer.code == 2
-    assert "site.yaml:2:1: the site file has no key `workerz`; did you mean `workers`?" in answer.err
+    assert (
+        "site.yaml:2:1: the site file has no key `workerz`; did you mean `workers`?" in answer.err
+    )

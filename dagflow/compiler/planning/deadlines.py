@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Samples: TypeAlias = Sequence[Sequence[float]]
 """The latencies of one step, window by window."""
 
+WINDOWS: Final = 512
+"""Windows that are looked at, the last ones: how it was long ago says little, and takes memory."""
+
 AT_ONCE: Final = frozenset({"switch", "fail", "transform"})
 """Kinds that take no time worth counting where nothing is recorded of them."""
 
@@ -43,7 +46,7 @@ def judged(bounds: Bounds, model: Model, pruned: Pruned, found: Costs, site: Sit
     proof = None if limit is None else _proof(pruned, found, limit)
     if not site.history or proof is not None:
         return bounds if proof is None else replace(bounds, deadlines=(proof,))
-    known = _recorded(model, graphs.blocks[""], graphs.facts, site.history)
+    known = _recorded(model, graphs.blocks[""], graphs.facts, site.history[-WINDOWS:])
     if known.missing:
         missing = DeadlineVerdict(verdict="no_data", deadline=limit or 0, missing=known.missing)
         return bounds if limit is None else replace(bounds, deadlines=(missing,))

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-EFFORT: Final = 8
-"""Edges that are looked at to lessen the flow, for each node and edge there is."""
+EFFORT: Final = 3000
+"""Edges that are looked at to lessen the flow: small graphs are done with then."""
 
 
 def heaviest(weights: Sequence[float], before: Sequence[Sequence[int]]) -> float:
@@ -43,12 +43,15 @@ class _Flow:
         self._fill()
 
     def _fill(self) -> None:
-        """Let each node take from those before it what they have left, and the rest anew."""
+        """Let each node take from those before it what they have left, and the rest anew.
+
+        Of what is left nothing is lost: the last of those behind a node takes all of it along.
+        """
         for node, (weight, sources) in enumerate(zip(self._weights, self._before, strict=True)):
             got = 0.0
-            wanted = weight if weight or not self._after[node] else inf
-            for source in sources:
-                taken = min(self._left[source], wanted - got)
+            for source in sorted(sources, key=lambda it: self._after[it][-1] != node):
+                is_last = self._after[source][-1] == node
+                taken = self._left[source] if is_last else min(self._left[source], weight - got)
                 if taken > 0:
                     self._along[source, node] = taken
                     self._left[source] -= taken
@@ -58,7 +61,7 @@ class _Flow:
 
     def lessened(self) -> float:
         """Return the flow after lessening it while the effort lasts."""
-        effort = EFFORT * (len(self._weights) + sum(map(len, self._before)))
+        effort = EFFORT
         while effort > 0:
             way, looked = self._way()
             effort -= looked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,26 @@ from dagflow.core.records import dataclass
 Seconds: TypeAlias = NDArray[np.float32]
 """Times: one row a step, one column a run."""
 
-Layer: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp] | None, NDArray[np.intp] | None]
-"""Steps, and what they wait for: one flat list, with where each step's own begin in it."""
+Places: TypeAlias = slice | NDArray[np.intp]
+"""Rows of steps: a slice where they stand together, which is faster."""
+
+FEW: Final = 4
+"""Sources up to which the steps of a layer are compared with one after another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Steps that wait for steps of earlier layers only.
+
+    `ranks` has the first source of each step, then the second, and so on; a step with fewer has
+    its first again. Where some step has many, `flat` has all of them instead, one step's after
+    another's from `starts` on.
+    """
+
+    steps: Places
+    ranks: tuple[NDArray[np.intp], ...] = ()
+    flat: NDArray[np.intp] | None = None
+    starts: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +50,48 @@ def layers(network: Network) -> list[Layer]:
 
 
 def _layer(numbers: list[int], before: tuple[tuple[int, ...], ...]) -> Layer:
-    steps = np.array(numbers, dtype=np.intp)
-    if not before[numbers[0]]:
-        return steps, None, None
-    counts = [len(before[number]) for number in numbers]
-    flat = np.array([source for number in numbers for source in before[number]], dtype=np.intp)
-    return steps, flat, np.concatenate(([0], np.cumsum(counts[:-1]))).astype(np.intp)
+    steps = _places(numbers)
+    sources = [before[number] for number in numbers]
+    most = max(map(len, sources))
+    if most == 0:
+        return Layer(steps)
+    if most <= FEW:
+        ranks = [
+            [each[rank if rank < len(each) else 0] for each in sources] for rank in range(most)
+        ]
+        return Layer(steps, ranks=tuple(np.array(rank, dtype=np.intp) for rank in ranks))
+    flat = np.array([source for each in sources for source in each], dtype=np.intp)
+    starts = np.cumsum([0, *(len(each) for each in sources[:-1])])
+    return Layer(steps, flat=flat, starts=starts)
+
+
+def _places(numbers: list[int]) -> Places:
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):
+        return slice(first, last + 1)
+    return np.array(numbers, dtype=np.intp)
+
+
+def _ready(found: Seconds, layer: Layer) -> Seconds | None:
+    """Return when the steps of a layer may begin; None where they wait for nothing."""
+    if layer.flat is not None and layer.starts is not None:
+        latest: Seconds = np.maximum.reduceat(found[layer.flat], layer.starts, axis=0)
+        return latest
+    if not layer.ranks:
+        return None
+    latest = found[layer.ranks[0]]
+    for rank in layer.ranks[1:]:
+        np.maximum(latest, found[rank], out=latest)
+    return latest
 
 
 def ends(times: Seconds, order: list[Layer]) -> Seconds:
     """Return when each step of each run ends, where all begin as soon as they may."""
     found = np.empty_like(times)
-    for steps, flat, starts in order:
-        if flat is None or starts is None:
-            found[steps] = times[steps]
-        else:
-            found[steps] = times[steps] + np.maximum.reduceat(found[flat], starts, axis=0)
+    for layer in order:
+        ready = _ready(found, layer)
+        own = times[layer.steps]
+        found[layer.steps] = own if ready is None else np.add(ready, own, out=ready)
     return found
 
 
@@ -62,11 +106,9 @@ def ways(times: Seconds, network: Network, order: list[Layer]) -> Ways:
         return Ways(most, most, times.sum(axis=0))
     certain = np.array(network.certain)
     found = np.zeros_like(times)
-    for steps, flat, starts in order:
-        kept = times[steps] if flat is None or starts is None else (
-            times[steps] + np.maximum.reduceat(found[flat], starts, axis=0)
-        )  # fmt: skip
-        found[steps] = kept * certain[steps, None]
+    for layer in order:
+        ready, own = _ready(found, layer), times[layer.steps]
+        found[layer.steps] = (own if ready is None else own + ready) * certain[layer.steps, None]
     return Ways(found.max(axis=0), most, times.sum(axis=0))
 
 

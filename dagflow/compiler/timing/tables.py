@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dagflow.compiler.timing.paths import Seconds
 from dagflow.core.records import dataclass
 
-QUANTILES: Final = 256
-"""How many values stand for the latencies of a step in a window."""
+QUANTILES: Final = (16, 64, 256)
+"""How many values stand for the latencies of a step in a window: as many as its samples need."""
 
 
 class Draw(Protocol):
@@ -51,10 +51,11 @@ class Tables:
 
     def of(self, window: NDArray[np.intp], random: np.random.Generator) -> Seconds:
         """Draw the times of runs from these windows."""
-        steps, _, size = self.values.shape
-        place = random.integers(0, size, (steps, len(window)), dtype=np.uint8)
-        flat = self.values.reshape(steps, -1)
-        return np.take_along_axis(flat, place + window[None, :] * size, axis=1)
+        steps, windows, size = self.values.shape
+        place = random.integers(0, size, (steps, len(window)), dtype=np.uint8).astype(np.int32)
+        place += (window * size).astype(np.int32)
+        place += (np.arange(steps) * (windows * size)).astype(np.int32)[:, None]
+        return self.values.reshape(-1).take(place, mode="clip")  # all are inside: no look twice
 
 
 def table_of(samples: Sequence[Sequence[Sequence[float]]]) -> Tables:
@@ -63,12 +64,14 @@ def table_of(samples: Sequence[Sequence[Sequence[float]]]) -> Tables:
     A window without samples of a step gets those of the nearest that has any, of two as near the
     earlier one. Each step must have samples in some window.
     """
-    return Tables(np.stack([_filled(step) for step in samples]).astype(np.float32))
+    most = max(len(each) for step in samples for each in step)
+    size = next((count for count in QUANTILES if count >= most), QUANTILES[-1])
+    return Tables(np.stack([_filled(step, size) for step in samples]).astype(np.float32))
 
 
-def _filled(windows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+def _filled(windows: Sequence[Sequence[float]], size: int) -> NDArray[np.float64]:
     known = [index for index, samples in enumerate(windows) if len(samples)]
-    rows = np.stack([quantiles(windows[index]) for index in known])
+    rows = np.stack([quantiles(windows[index], size) for index in known])
     after = np.searchsorted(known, np.arange(len(windows)))
     later = np.minimum(after, len(known) - 1)
     earlier = np.maximum(after - 1, 0)
@@ -78,13 +81,13 @@ def _filled(windows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     return filled
 
 
-def quantiles(samples: Sequence[float]) -> NDArray[np.float64]:
+def quantiles(samples: Sequence[float], size: int) -> NDArray[np.float64]:
     """Return the values in the middles of so many equal parts of the sorted samples.
 
     The last is the largest sample, so that where there are more samples none is forgotten that
     was slower than all that stay.
     """
-    places = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    places = (np.arange(size) + 0.5) / size
     ordered = np.sort(np.asarray(samples, dtype=np.float64))
     index = np.minimum((places * len(ordered)).astype(np.intp), len(ordered) - 1)
     index[-1] = len(ordered) - 1

@@ -46,7 +46,10 @@ def test_a_site_file_is_read_with_the_history_that_it_names(tmp_path: Path) -> N
     [
         ("workers: {}", "the site file has no `dagflow_site`"),
         ("dagflow_site: 1\nworkers: {a: {coutn: 2}}", "site.yaml:2:15: `a` has no key `coutn`"),
-        ("dagflow_site: 1\nworkers: {a: {memory: lots}}", "site.yaml:2:23: `memory`: 'lots' is no size in bytes"),
+        (
+            "dagflow_site: 1\nworkers: {a: {memory: lots}}",
+            "site.yaml:2:23: `memory`: 'lots' is no size in bytes",
+        ),
         ("dagflow_site: 1\nloads: {a: {every: 1h}}", "`a` has no `time`"),
         ("dagflow_site: 1\nhistory: none.jsonl", "none.jsonl can't be read"),
         ("[1]", "a site file is a mapping"),
