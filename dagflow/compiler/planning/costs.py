@@ -29,8 +29,11 @@ from dagflow.core.workflow import Workflow
 AMOUNTS: Final = ("steps", "tokens", "tool_calls", "items")
 """What adds up over a run."""
 
-_DELAYED: Final = frozenset({"tool", "llm"})
-"""Kinds whose service may ask for any delay before the next attempt (Retry-After)."""
+_DELAYED: Final = frozenset({"tool", "llm", "foreach", "repeat", "workflow"})
+"""Kinds in which a service may ask for any delay before the next attempt (Retry-After)."""
+
+_ANSWERED: Final = frozenset({"rate_limited", "http_4xx", "http_5xx"})
+"""Classes of failures in which a service has answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,8 @@ def cost_of(
     retry = retry_of(facts.step, workflow) if retries else RetryPolicy()
     worst = min(once.worst, _or_inf(timeout_of(facts.step, workflow)))
     if retry.attempts > 1:
-        worst = inf if facts.kind in _DELAYED or worst == inf else worst_seconds(retry, worst)
+        is_delayed = facts.kind in _DELAYED and _ANSWERED & set(retry.on)
+        worst = inf if is_delayed or worst == inf else worst_seconds(retry, worst)
         many = {name: times(getattr(once, name), retry.attempts) for name in AMOUNTS[:-1]}
         many["steps"] -= retry.attempts - 1
         once = replace(once, **many)

@@ -23,27 +23,27 @@ class Periodic:
     blocking: float = 0.0
 
 
-def responses(tasks: Sequence[Periodic]) -> tuple[float | None, ...]:
-    """Return the longest response of each task on one worker, the first the most urgent.
+def responses(loads: Sequence[Periodic]) -> tuple[float | None, ...]:
+    """Return the longest response of each load on one worker, the first the most urgent.
 
     None: longer than its deadline. Exact for deadlines up to the period; where a deadline is
     longer than the period, that is what it is held to.
     """
-    return tuple(_response(task, tasks[:index]) for index, task in enumerate(tasks))
+    return tuple(_response(load, loads[:index]) for index, load in enumerate(loads))
 
 
-def _response(task: Periodic, urgent: Sequence[Periodic]) -> float | None:
-    limit = min(task.deadline, task.period)
-    found = task.time + task.blocking
+def _response(load: Periodic, urgent: Sequence[Periodic]) -> float | None:
+    limit = min(load.deadline, load.period)
+    found = load.time + load.blocking
     while found <= limit:
         others = sum(ceil(round(found / each.period, 9)) * each.time for each in urgent)
-        longer = task.time + task.blocking + others
+        longer = load.time + load.blocking + others
         if longer <= found:
             return found
         found = longer
     return None
 
 
-def utilisation(tasks: Sequence[Periodic]) -> float:
+def utilisation(loads: Sequence[Periodic]) -> float:
     """Return how many workers the work keeps busy on average; more than there are never ends."""
-    return sum(task.time / task.period for task in tasks)
+    return sum(load.time / load.period for load in loads)

@@ -102,23 +102,33 @@ def _schedule(
     if not workers or period == inf:
         return
     limit = min(seconds(workflow.deadline) or period, period)
-    loads = [_periodic(load, work.longest) for load in site.loads if load.queue == work.queue]
+    loads = _loads([load for load in site.loads if load.queue == work.queue], work.longest)
     own = Periodic(workflow.name.value, work.mean, period, limit)
     busy = utilisation([*loads, own])
     span = schedule.cron.span
     if busy > workers:
         yield _too_much(span, busy, workers, schedule)
     elif workers == 1 and work.most is not None:
-        tasks = [*loads, Periodic(own.name, work.most, period, limit)]
-        yield from _late(span, tasks)
+        rivals = [*loads, Periodic(own.name, work.most, period, limit)]
+        yield from _late(span, rivals)
     elif work.volume_bound(workers) > limit:
         took = duration(round(work.volume_bound(workers), 1))
         message = f"a run takes {took} on {workers} workers whatever the order, and has"
         yield Violation(span=span, message=f"{message} {duration(limit)}")
 
 
-def _periodic(load: Load, blocking: float) -> Periodic:
-    return Periodic(load.name, load.time, load.every, load.deadline, blocking)
+def _loads(loads: list[Load], own: float) -> list[Periodic]:
+    """Return the other work: each may have to wait for the longest step of all that come after."""
+    return [
+        Periodic(
+            load.name,
+            load.time,
+            load.every,
+            load.deadline,
+            max([own, *(later.longest for later in loads[index + 1 :])]),
+        )
+        for index, load in enumerate(loads)
+    ]
 
 
 def _too_much(span: Span, busy: float, workers: int, schedule: Schedule) -> Violation:
@@ -132,15 +142,15 @@ def _too_much(span: Span, busy: float, workers: int, schedule: Schedule) -> Viol
     )
 
 
-def _late(span: Span, tasks: list[Periodic]) -> Iterator[Violation]:
-    found = responses(tasks)
-    late = [task for task, response in zip(tasks, found, strict=True) if response is None]
+def _late(span: Span, rivals: list[Periodic]) -> Iterator[Violation]:
+    found = responses(rivals)
+    late = [each for each, response in zip(rivals, found, strict=True) if response is None]
     if not late:
         return
     rows = "; ".join(
-        f"{task.name}: C {task.time:g} s, T {task.period:g} s, D {task.deadline:g} s,"
+        f"{each.name}: C {each.time:g} s, T {each.period:g} s, D {each.deadline:g} s,"
         f" R {'longer' if response is None else f'{response:g} s'}"
-        for task, response in zip(tasks, found, strict=True)
+        for each, response in zip(rivals, found, strict=True)
     )
     yield Violation(
         span=span,
