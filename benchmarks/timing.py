@@ -16,7 +16,7 @@ from dagflow.compiler.timing.length import longest
 from dagflow.compiler.timing.network import Network
 from dagflow.compiler.timing.paths import layers, ways
 from dagflow.compiler.timing.tables import Tables
-from dagflow.compiler.timing.workload import SUCCESS, Choice, most, owners
+from dagflow.compiler.timing.workload import SUCCESS, Choice, Label, most, owners
 
 STEPS: Final = 1000
 WINDOWS: Final = 60
@@ -30,8 +30,8 @@ LIMITS: Final = {BOUNDS: 8.0, FEW: 15.0, MANY: 60.0}
 
 def network() -> Network:
     """Return layers of up to 40 steps, each waiting for up to three of the layer before."""
-    random, before, last = Random(0), [], [0]
-    before.append(())
+    random, last = Random(0), [0]
+    before: list[tuple[int, ...]] = [()]
     while len(before) < STEPS:
         own = range(len(before), min(STEPS, len(before) + random.randrange(1, 41)))
         for _ in own:
@@ -75,14 +75,16 @@ def _rounds(graph: Network) -> Mapping[str, Round]:
 
 def _choices(graph: Network) -> list[Choice]:
     """Return the steps of the graph, of which every third chooses what follows it."""
-    random, nodes = Random(2), []
+    random = Random(2)
+    nodes: list[Choice] = []
+    plain: frozenset[Label] = frozenset({SUCCESS})
     for sources in graph.before:
         edges = tuple(
-            (source, frozenset({random.randrange(2)} if source % 3 == 0 else {SUCCESS}))
+            (source, plain if source % 3 else frozenset({random.randrange(2)}))
             for source in sources
         )
-        ways_ = frozenset({0, 1}) if len(nodes) % 3 == 0 else frozenset({SUCCESS})
-        nodes.append(Choice(edges, every=random.random() < 0.5, endings=ways_))
+        endings = plain if len(nodes) % 3 else frozenset({0, 1})
+        nodes.append(Choice(edges, every=random.random() < 0.5, endings=endings))
     return nodes
 
 

@@ -206,3 +206,33 @@ steps:
     assert found.report.bounds.tokens == most, found.report.findings
     assert found.report.bounds.items == 3
     assert found.report.bounds.peak_concurrency == 2
+
+
+EARLY = """
+dagflow: 1
+name: early
+inputs: {n: integer}
+steps:
+  slow: {python: 'def main(): return 1', output: integer, quota: {memory: 1GiB}}
+  quick: {python: 'def main(): return 1', output: integer, quota: {memory: 64MiB}}
+  both: {after: [slow, quick], python: 'def main(): return 1', output: integer}
+  instead:
+    after: {step: both, on: skipped}
+    python: 'def main(): return 1'
+    output: integer
+    quota: {memory: 1GiB}
+"""
+
+
+def test_what_waits_for_a_join_to_be_skipped_may_run_beside_what_the_join_waited_for() -> None:
+    found = compiled(EARLY)
+    assert found.plan is not None
+    driver = Driver(found.plan, {"n": 1})
+    driver.take(Claim(path="slow", worker="w", until=START + timedelta(days=1)))
+
+    driver.deliver("quick", "user")
+
+    assert driver.run.steps["slow"].state == "running"
+    assert driver.ready() == {"instead"}
+    assert found.report.bounds.peak_memory is not None
+    assert found.report.bounds.peak_memory >= 2 << 30
