@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
-from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from typing import TYPE_CHECKING, Final
 
 from dagflow.core.records import dataclass
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo  # few workflows have a schedule
 
 FROM: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Schedules are looked at from here on, so that a report is the same on every day."""
@@ -40,6 +42,8 @@ class Change:
 
 def zone_of(name: str) -> ZoneInfo:
     """Return the zone of that name. Raises `CronError`."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -48,6 +52,8 @@ def zone_of(name: str) -> ZoneInfo:
 
 def zones() -> list[str]:
     """Return the names of the zones that are known here."""
+    from zoneinfo import available_timezones
+
     return sorted(available_timezones())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from dagflow.compiler.planning.musts import fastest
 from dagflow.compiler.rule import Checks, rule
@@ -13,6 +13,9 @@ from dagflow.core import cron
 from dagflow.core.findings import Severity
 from dagflow.core.words import nearest
 from dagflow.core.workflow import Schedule
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 _OVERLAPS = {
     "skip": "the runs in between are left out",
