@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import check, compiling, floors
+from benchmarks import check, compiling, floors, timing
 from benchmarks.chain import STEPS, WIDE, chain_of, embedded, fan_of
 from benchmarks.measure import RESULTS, Bar, figures, interleaved, save, show, warn_when_busy
 
@@ -33,7 +33,7 @@ def main() -> None:
         }
         taken = interleaved(rounds, ROUNDS)
         lines = figures(taken, "ms", BARS)
-        lines += check.lines(folder, ROUNDS) + compiling.lines(FEWER)
+        lines += check.lines(folder, ROUNDS) + compiling.lines(FEWER) + timing.lines(ROUNDS)
     show(lines)
     print(f"written to {save(lines)}")
 

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "graph": "Draw a workflow's graph, or the states of one step.",
     "run": "Run a workflow here, and wait for its end.",
     "runs": "List, show, watch, cancel and recover runs.",
+    "history": "Write how long steps took in recorded runs, for `check --site`.",
     "approve": "Decide an approval that a run waits for.",
     "dev": "Serve the API, with engine and worker in one process.",
     "llm": "Serve a local model over the OpenAI protocol.",

@@ -11,6 +11,7 @@ import click
 from dagflow.cli.exits import FINDINGS, OK
 from dagflow.cli.output import file_option, say, use_color, write_file
 from dagflow.cli.reporting import FORMATS, Asked, Entry
+from dagflow.cli.sites import site_of
 from dagflow.compiler import Memory
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Severity
@@ -31,6 +32,8 @@ class Wanted:
     asked: Asked
     baseline: str | None
     write_baseline: str | None
+    site: str | None = None
+    recorded: bool = False
 
 
 @click.command("check")
@@ -49,6 +52,11 @@ class Wanted:
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that are known there.")
 @file_option("--write-baseline", what="Write all findings there as known, and end with 0.")
 @click.option("--watch", is_flag=True, help="Check again when a file changes, until stopped.")
+@click.option(
+    "--site", envvar="DAGFLOW_SITE", metavar="FILE",
+    help="What is known of the workers and of recorded latencies (or DAGFLOW_SITE).",
+)  # fmt: skip
+@click.option("--recorded", is_flag=True, help="Take the latencies from this database's runs.")
 @click.option("--timings", is_flag=True, help="Say how long each pass took.")
 def command(
     *,
@@ -61,6 +69,8 @@ def command(
     baseline: str | None,
     write_baseline: str | None,
     watch: bool,
+    site: str | None,
+    recorded: bool,
     timings: bool,
 ) -> int:
     """Check workflow files: types, graph, guards, tools. Nothing is run and nothing is fetched.
@@ -80,6 +90,8 @@ def command(
         asked=asked,
         baseline=baseline,
         write_baseline=write_baseline,
+        site=site,
+        recorded=recorded,
     )
     if fixes:
         from dagflow.cli.fixing import fix_files
@@ -98,8 +110,9 @@ def command(
 def checked(wanted: Wanted, memory: Memory | None = None) -> tuple[int, list[Entry]]:
     """Check the files once, write the report, and return the exit code."""
     memory = Memory() if memory is None else memory
+    site = site_of(wanted.site, recorded=wanted.recorded)
     entries = [
-        (bundle, check(bundle, memory=memory.of(file)))
+        (bundle, check(bundle, site=site, memory=memory.of(file)))
         for file, bundle in ((file, read_bundle(file)) for file in wanted.files)
     ]
     if wanted.write_baseline is not None:

@@ -13,7 +13,7 @@ from dagflow.compiler.collecting import rarely_collecting
 from dagflow.compiler.graph import build as graph
 from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Model
-from dagflow.compiler.planning import bounds, layout, machine
+from dagflow.compiler.planning import bounds, deadlines, layout, machine
 from dagflow.compiler.planning import prune as pruner
 from dagflow.compiler.planning.lower import lower
 from dagflow.compiler.proofs import reach
@@ -164,7 +164,7 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     if state.failed:
         return _Whole(before=graphs.size, after=graphs.size)
     pruned = state.timed("prune", lambda: pruner.prune(model, graphs, reached, enabled=pruning))
-    bounded = state.timed("prune", lambda: bounds.bounds(model, pruned))
+    bounded = state.timed("bounds", lambda: _bounded(model, pruned, checks.site))
     _run(state, "plan", replace(checks, pruned=pruned, bounds=bounded))
     whole = _Whole(
         before=pruned.before, after=pruned.after, removed=pruned.removals, bounds=bounded
@@ -172,6 +172,11 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     if state.failed:
         return whole
     return _planned(state, model, pruned, whole)
+
+
+def _bounded(model: Model, pruned: pruner.Pruned, site: Site) -> Bounds:
+    found = bounds.costs(model, pruned)
+    return deadlines.judged(bounds.bounds(model, pruned, found), model, pruned, found, site)
 
 
 def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
@@ -90,11 +90,61 @@ class GraphSize:
     edges: int
 
 
+Verdict: TypeAlias = Literal["proven", "safe", "undecided", "cannot", "impossible", "no_data"]
+"""Whether a deadline is kept: by bounds alone (proven, impossible), by what was recorded (95 of
+100 runs do, they don't, it can't be told), or nothing can be said for want of records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlineVerdict:
+    """What is known of a run's deadline, in seconds.
+
+    Of a recorded verdict, `low` and `high` bound the share of runs that keep it, `runs` were
+    drawn from `windows` recorded windows with `seed`. `scope` tells whether the steps had to wait
+    for workers as recorded ("queued") or not ("isolated"); `missing` are the steps of which
+    nothing is recorded.
+    """
+
+    verdict: Verdict
+    deadline: float
+    scope: Literal["isolated", "queued"] = "isolated"
+    low: float = 0.0
+    high: float = 1.0
+    runs: int = 0
+    windows: int = 0
+    seed: int = 0
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSlack:
+    """How a step bears on the time of a run: in what `share` of runs it is on the longest way,
+    and how many seconds longer it may take until 1 run in 20 is late; None without a deadline.
+    """
+
+    step: str
+    share: float
+    slack: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBounds:
+    """What one step, with all inside it, can come to at most in a run; None is no bound."""
+
+    step: str
+    time_worst: float | None
+    tokens: int | None
+    tool_calls: int | None
+    memory: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a run can cost at most; None where nothing bounds it. Times are in seconds.
 
     `tokens` are those that models may generate; what prompts hold is known at run time only.
+    Times are those of a run whose steps wait for no worker. `percentiles` (50, 95, 99), `slack`
+    and the recorded verdicts come from the site's history, where it knows every step.
     """
 
     steps: int | None = None
@@ -104,6 +154,12 @@ class Bounds:
     time_worst: float | None = None
     peak_memory: int | None = None
     critical_path: tuple[str, ...] = ()
+    items: int | None = None
+    peak_concurrency: int | None = None
+    percentiles: tuple[float, float, float] | None = None
+    deadlines: tuple[DeadlineVerdict, ...] = ()
+    slack: tuple[StepSlack, ...] = ()
+    each: tuple[StepBounds, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

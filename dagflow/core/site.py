@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
+
 from dagflow.core.records import dataclass
 
 
@@ -24,13 +27,46 @@ class WorkerClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Other work that comes again on the same workers: `time` seconds of one worker in each
+    `every` seconds, begun before a workflow's own runs; the longest step of it takes `longest`.
+    """
+
+    name: str
+    every: float
+    time: float
+    deadline: float
+    queue: str = "default"
+    longest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What was recorded in one stretch of time: latencies in seconds, in any order.
+
+    `steps` are by workflow and step ("triage.fetch"), from the first attempt's begin to the end
+    of the last; `operations` ("helpdesk.getTicket", or "helpdesk.GET /tickets/{id}") and `models`
+    are those of single attempts, for steps of which nothing is recorded; `waits` how long steps
+    were ready before a worker began them, by workflow and step or by queue.
+    """
+
+    steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    operations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    waits: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """What the compiler may know of the site; nothing of it is needed to check a workflow.
 
-    Without `workers` nothing is said about what workers can give.
+    Without `workers` nothing is said about what workers can give, without `history` (in the order
+    of time) nothing about how long steps take.
     """
 
     workers: tuple[WorkerClass, ...] = ()
+    loads: tuple[Load, ...] = ()
+    history: tuple[Window, ...] = ()
 
 
 NOWHERE_YET = Site()

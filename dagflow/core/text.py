@@ -19,6 +19,14 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def sized(count: float) -> str:
+    """Return a number of bytes in the unit that reads best."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count:g} B"
+
+
 def abridged(text: str, most: int = 400) -> str:
     """Return `text`, or its two ends and how much is left out when it is longer than `most`."""
     if len(text) <= most:

@@ -252,6 +252,45 @@ class Concurrency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """Runs that a request starts."""
+
+    inputs: Node | None = shaped(Template(), "inputs that the request need not give", default=None)
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Runs that the clock starts."""
+
+    cron: At[str] = shaped(
+        Str(max_length=200), "minute, hour, day, month and weekday, as in `0 7 * * 1-5`"
+    )
+    zone: At[str] | None = shaped(
+        Str(max_length=64), "time zone, like Europe/Berlin (default UTC)", default=None
+    )
+    overlap: At[str] | None = shaped(
+        Choice(("skip", "queue", "allow")),
+        "when the last run isn't over: skip this one (default), let it wait, or start it too",
+        default=None,
+    )
+    inputs: Node | None = shaped(Template(), "inputs of the run", default=None)
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triggers:
+    """How runs are started, beside by people."""
+
+    http: Called | None = shaped(Record(Called), "by a request", default=None)
+    webhook: Called | None = shaped(Record(Called), "by another system", default=None)
+    schedule: tuple[Schedule, ...] = shaped(
+        ListOf(Record(Schedule, shorthand="cron"), single=True), "by the clock", default=()
+    )
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cleanup:
     """Bounds of compensation and `finally`."""
 
@@ -284,7 +323,7 @@ class Workflow:
     tools: Table[ToolRef] = shaped(MapOf(Record(ToolRef)), "tools by name", default=Table())
     secrets: tuple[At[str], ...] = shaped(ListOf(Name()), "names of secrets", default=())
     models: Table[ModelRef] = shaped(MapOf(Record(ModelRef)), "models by name", default=Table())
-    triggers: Node | None = shaped(Template(), "how runs are started", default=None)
+    triggers: Triggers | None = shaped(Record(Triggers), "how runs are started", default=None)
     deadline: At[timedelta] | None = shaped(Duration(), "bound of the run", default=None)
     budget: Budget | None = shaped(Record(Budget), "bounds of use", default=None)
     concurrency: Concurrency | None = shaped(Record(Concurrency), "runs at a time", default=None)

@@ -10,6 +10,7 @@ from dagflow.compiler import Memory, compile_workflow
 from dagflow.core.findings import Finding, Report, Severity
 from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass
+from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog, ToolProblem
 from dagflow.core.workflow import Workflow
@@ -40,13 +41,15 @@ def check(
     *,
     prune: bool = True,
     registered: Mapping[str, Plan] = NONE,
+    site: Site = NOWHERE_YET,
     memory: Memory | None = None,
 ) -> Checked:
     """Compile a bundle. Findings of a called workflow stay in its own report.
 
     A child with errors has no plan; the compiler reports the step that calls it. `registered`
-    are the plans of workflows that are called by name (`name`, or `name@version`). Who checks the
-    same file again and again gives the same `memory`: what an edit leaves as it was is known then.
+    are the plans of workflows that are called by name (`name`, or `name@version`); `site` is what
+    is known of where the runs will be. Who checks the same file again and again gives the same
+    `memory`: what an edit leaves as it was is known then.
     """
     if bundle.findings:
         return _unreadable(bundle.source, bundle.findings)
@@ -56,7 +59,9 @@ def check(
     tools = tool_catalog(bundle)
     loaded = time.perf_counter() - start
     called = {**registered, **children}
-    compiled = compile_workflow(bundle.source, tools, children=called, prune=prune, memory=memory)
+    compiled = compile_workflow(
+        bundle.source, tools, children=called, site=site, prune=prune, memory=memory
+    )
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(
         report=replace(compiled.report, timings=timings),

@@ -8,8 +8,11 @@ from pathlib import Path
 from dagflow.compiler import Compiled, compile_workflow
 from dagflow.core.findings import Finding, Severity
 from dagflow.core.plan import Plan
+from dagflow.core.site import Site
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
+from dagflow.service.site.history import parse_history
+from dagflow.service.site.reading import parse_site, site_of
 from dagflow.tools.catalog import ToolSource, catalog
 
 FAULTY = Path(__file__).parents[1] / "golden" / "faulty"
@@ -27,15 +30,25 @@ def compiled(text: str, name: str = "test.yaml") -> Compiled:
     """Compile a source with those tools.
 
     Where it has lines `# file: <name>`, what follows each is a file of its own; the last one is
-    the source, at the lines where it stands, and the others are what it may call.
+    the source, at the lines where it stands, and the others are what it may call, or what is
+    known of the site (`site.yaml`, `history.jsonl`).
     """
     *called, (_, own) = files(text)
     children: dict[str, Plan] = {}
+    site = site_in(dict(called))
     for path, part in called:
+        if path in {"site.yaml", "history.jsonl"}:
+            continue
         child = compile_workflow(Source(path, part), tools(), children=children)
         assert child.plan is not None, child.report.findings
         children[f"./{path}"] = child.plan
-    return compile_workflow(Source(name, own), tools(), children=children)
+    return compile_workflow(Source(name, own), tools(), children=children, site=site)
+
+
+def site_in(parts: dict[str, str]) -> Site:
+    """Return what a site file and a history among the files say."""
+    file = parse_site(Source("site.yaml", parts.get("site.yaml", "dagflow_site: 1\n")))
+    return site_of(file, parse_history(parts.get("history.jsonl", ""), "history.jsonl"))
 
 
 def files(text: str) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 from dagflow.api.schemas.form import (
     ANY,
@@ -18,7 +18,7 @@ from dagflow.api.schemas.form import (
     one_of,
     ref,
 )
-from dagflow.core.findings import Severity
+from dagflow.core.findings import Severity, Verdict
 from dagflow.core.values import JsonObject
 
 _LINE: Final[JsonObject] = {"type": "integer", "minimum": 1}
@@ -85,10 +85,40 @@ REPORT: Final[dict[str, JsonObject]] = {
             "steps": _BOUND,
             "tokens": _BOUND,
             "tool_calls": _BOUND,
+            "items": _BOUND,
             "time": closed(dict.fromkeys(("best", "worst", "p50", "p95", "p99"), _SECONDS)),
             "peak_memory": _BOUND,
+            "peak_concurrency": _BOUND,
             "critical_path": listed(TEXT),
+            "deadlines": listed(ref("DeadlineVerdict")),
+            "slack": listed(closed({"step": TEXT, "share": NUMBER, "slack": _SECONDS})),
+            "each": listed(
+                closed(
+                    {
+                        "step": TEXT,
+                        "time_worst": _SECONDS,
+                        "tokens": _BOUND,
+                        "tool_calls": _BOUND,
+                        "memory": _BOUND,
+                    }
+                )
+            ),
         },
-        doc="What a run can cost at most; null where nothing bounds it. Seconds and bytes.",
+        doc="What a run can cost at most, and each of its steps; null where nothing bounds it, and"
+        " of the percentiles without recorded latencies. Seconds and bytes.",
+    ),
+    "DeadlineVerdict": closed(
+        {
+            "verdict": one_of(get_args(Verdict)),
+            "deadline": NUMBER,
+            "scope": one_of(("isolated", "queued")),
+            "low": NUMBER,
+            "high": NUMBER,
+            "runs": COUNT,
+            "windows": COUNT,
+            "seed": COUNT,
+            "missing": listed(TEXT),
+        },
+        doc="Whether runs keep the deadline, and between which shares of them do.",
     ),
 }

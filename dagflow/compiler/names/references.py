@@ -10,11 +10,11 @@ from dagflow.compiler.model import Block, Model, StepFacts
 from dagflow.compiler.names.resolve import child_key
 from dagflow.compiler.violation import Violation
 from dagflow.core.node import Mapping as MappingNode
-from dagflow.core.node import Node
 from dagflow.core.source import At
 from dagflow.core.steps.llm import Llm
 from dagflow.core.tool import Tool
 from dagflow.core.words import nearest
+from dagflow.core.workflow import Triggers
 
 
 def step_names(facts: StepFacts) -> Iterator[At[str]]:
@@ -146,10 +146,9 @@ def unknown_triggers(model: Model) -> Iterator[Violation]:
                 yield Violation(span=key.span, message=message)
 
 
-def _trigger_inputs(triggers: Node | None) -> Iterator[MappingNode]:
-    if not isinstance(triggers, MappingNode):
+def _trigger_inputs(triggers: Triggers | None) -> Iterator[MappingNode]:
+    if triggers is None:
         return
-    for _, trigger in triggers.entries:
-        inputs = trigger.get("inputs") if isinstance(trigger, MappingNode) else None
-        if isinstance(inputs, MappingNode):
-            yield inputs
+    for trigger in (triggers.http, triggers.webhook, *triggers.schedule):
+        if trigger is not None and isinstance(trigger.inputs, MappingNode):
+            yield trigger.inputs

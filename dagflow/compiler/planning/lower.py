@@ -15,6 +15,7 @@ from dagflow.compiler.planning.prune import Pruned
 from dagflow.compiler.source.schemas import schema_of
 from dagflow.compiler.types.credentials import rendered
 from dagflow.core.errors import ErrorClass
+from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import plain
 from dagflow.core.plan import (
     BranchPlan,
@@ -59,12 +60,18 @@ def lower(
         tools=dict(_tools(model, pruned)),
         models=dict(_models(model, pruned)),
         secrets=tuple(secret.value for secret in workflow.secrets),
-        triggers=None if workflow.triggers is None else plain(workflow.triggers),
+        triggers=_triggers(workflow),
         concurrency=None if model.concurrency is None else model.concurrency.value,
         concurrency_limit=workflow.concurrency.limit.value if workflow.concurrency else None,
         layout=layout,
         source_name=workflow.source.name,
     )
+
+
+def _triggers(workflow: Workflow) -> JsonValue:
+    """Return the triggers as they are written."""
+    written = workflow.root.get("triggers") if isinstance(workflow.root, MappingNode) else None
+    return None if written is None else plain(written)
 
 
 def _budget(workflow: Workflow) -> BudgetLimits:

@@ -9,6 +9,7 @@ from dagflow.compiler.defaults import seconds
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import gotos
 from dagflow.compiler.model import StepFacts
+from dagflow.core.records import dataclass
 from dagflow.core.steps.repeat import Repeat
 from dagflow.core.steps.wait import Wait
 
@@ -42,24 +43,36 @@ def _follows(graph: BlockGraph, step: str, sound: Collection[str]) -> bool:
     return all(need in sound for need in graph.needs(step))
 
 
-def fastest(graphs: Graphs, block: str = "", *, on_the_clock: bool = False) -> float:
-    """Return the seconds that no success of a block can beat: its waits of a fixed length.
+@dataclass(frozen=True, slots=True)
+class Fastest:
+    """The seconds that no success of a block can beat, and the steps of the way that takes them."""
+
+    seconds: float = 0.0
+    way: tuple[str, ...] = ()
+
+
+def fastest(graphs: Graphs, block: str = "", *, on_the_clock: bool = False) -> Fastest:
+    """Return the least time of a success of a block: its waits of a fixed length.
 
     `on_the_clock` leaves out those for which the run's deadline stands still (`pause_clock`).
     """
     if block not in graphs.blocks:
-        return 0.0
+        return Fastest()
     graph = graphs.blocks[block]
     before = graph.before()
-    ends: dict[str, float] = {}
+    ends: dict[str, Fastest] = {}
     for facts in certain_steps(graph, graphs.facts):
-        start = max((ends.get(source, 0.0) for source in before[facts.path]), default=0.0)
-        ends[facts.path] = start + _least(graphs, facts, on_the_clock=on_the_clock)
-    return max(ends.values(), default=0.0)
+        sources = (ends[source] for source in before[facts.path] if source in ends)
+        start = max(sources, key=lambda each: each.seconds, default=Fastest())
+        own = _least(graphs, facts, on_the_clock=on_the_clock)
+        ends[facts.path] = Fastest(
+            start.seconds + own.seconds, (*start.way, *own.way) if own.seconds else start.way
+        )
+    return max(ends.values(), key=lambda each: each.seconds, default=Fastest())
 
 
-def _least(graphs: Graphs, facts: StepFacts, *, on_the_clock: bool) -> float:
-    """Return the seconds that a step surely takes, whether it succeeds or its failure is handled.
+def _least(graphs: Graphs, facts: StepFacts, *, on_the_clock: bool) -> Fastest:
+    """Return the least time of a step, whether it succeeds or its failure is handled.
 
     A wait of a fixed length ends early by its own bounds only; a loop by any failure inside it.
     """
@@ -67,10 +80,11 @@ def _least(graphs: Graphs, facts: StepFacts, *, on_the_clock: bool) -> float:
     if isinstance(body, Repeat) and not step.on_error:
         return fastest(graphs, facts.path, on_the_clock=on_the_clock)
     if not isinstance(body, Wait) or (on_the_clock and pauses_the_clock(facts)):
-        return 0.0
+        return Fastest()
     length = seconds(body.for_) or 0.0
     bounds = (seconds(step.timeout), seconds(step.deadline))
-    return min([length, *(bound for bound in bounds if bound is not None)])
+    least = min([length, *(bound for bound in bounds if bound is not None)])
+    return Fastest(least, (facts.path,))
 
 
 def pauses_the_clock(facts: StepFacts) -> bool:

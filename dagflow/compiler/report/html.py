@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from dagflow.compiler.timing.words import said
 from dagflow.core.findings import Bounds, Finding, GraphSize, Report, Severity
 from dagflow.core.page import badge, facts, page, table, text
 from dagflow.core.source import Source
@@ -68,12 +69,19 @@ def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
         ("steps at most", bounds.steps),
         ("generated tokens at most", bounds.tokens),
         ("tool calls at most", bounds.tool_calls),
+        ("items at most", bounds.items),
+        ("bytes of memory at a time", bounds.peak_memory),
+        ("steps on workers at a time", bounds.peak_concurrency),
     ]
     rows = [(name, text(f"{value:,}")) for name, value in known if value is not None]
     if bounds.time_worst is not None:
         rows.append(("time at most", text(f"{bounds.time_worst:g} s")))
     if bounds.critical_path:
         rows.append(("critical path", text(" → ".join(bounds.critical_path))))
+    if bounds.percentiles is not None:
+        shown = " · ".join(f"{seconds:g} s" for seconds in bounds.percentiles)
+        rows.append(("time as recorded, p50 · p95 · p99", text(shown)))
+    rows += [("deadline", text(said(verdict))) for verdict in bounds.deadlines]
     return rows
 
 

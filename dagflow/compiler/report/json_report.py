@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dagflow.core.findings import Bounds, Finding, Fix, Report
+from dagflow.core.findings import Bounds, DeadlineVerdict, Finding, Fix, Report, StepBounds
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue
 
@@ -68,17 +68,49 @@ def _fix(fix: Fix) -> JsonObject:
 
 
 def _bounds(bounds: Bounds) -> JsonObject:
+    p50, p95, p99 = bounds.percentiles or (None, None, None)
     return {
         "steps": bounds.steps,
         "tokens": bounds.tokens,
         "tool_calls": bounds.tool_calls,
+        "items": bounds.items,
         "time": {
             "best": bounds.time_best,
             "worst": bounds.time_worst,
-            "p50": None,
-            "p95": None,
-            "p99": None,
+            "p50": p50,
+            "p95": p95,
+            "p99": p99,
         },
         "peak_memory": bounds.peak_memory,
+        "peak_concurrency": bounds.peak_concurrency,
         "critical_path": list(bounds.critical_path),
+        "deadlines": [_deadline(verdict) for verdict in bounds.deadlines],
+        "slack": [
+            {"step": each.step, "share": each.share, "slack": each.slack} for each in bounds.slack
+        ],
+        "each": [_step(each) for each in bounds.each],
+    }
+
+
+def _deadline(verdict: DeadlineVerdict) -> JsonObject:
+    return {
+        "verdict": verdict.verdict,
+        "deadline": verdict.deadline,
+        "scope": verdict.scope,
+        "low": verdict.low,
+        "high": verdict.high,
+        "runs": verdict.runs,
+        "windows": verdict.windows,
+        "seed": verdict.seed,
+        "missing": list(verdict.missing),
+    }
+
+
+def _step(each: StepBounds) -> JsonObject:
+    return {
+        "step": each.step,
+        "time_worst": each.time_worst,
+        "tokens": each.tokens,
+        "tool_calls": each.tool_calls,
+        "memory": each.memory,
     }

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from dagflow.compiler.timing.words import SHOWN, said
 from dagflow.core.findings import Finding, GraphSize, Report, Severity
 from dagflow.core.source import Source, Span
 from dagflow.core.text import abridged, clean, counted
@@ -29,7 +30,8 @@ def render(report: Report, sources: Mapping[str, Source], *, color: bool = False
     """Write the report; `sources` are the texts by file name, for the quoted lines."""
     paint = _Paint(color=color)
     blocks = [_finding(finding, sources, paint) for finding in report.findings]
-    return "\n".join([*blocks, *_removals(report, paint), _summary(report, paint)]) + "\n"
+    parts = [*blocks, *_removals(report, paint), *_deadlines(report, paint)]
+    return "\n".join([*parts, _summary(report, paint)]) + "\n"
 
 
 class _Paint:
@@ -107,6 +109,26 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
         + (f" [{removal.code}]" if removal.code else "")
         for removal in shown
     ]
+    return [*lines, ""]
+
+
+def _deadlines(report: Report, paint: _Paint) -> list[str]:
+    """Say what is known of the deadline, and what most stands in its way."""
+    bounds = report.bounds
+    if not bounds.deadlines:
+        return []
+    lines = [f"{paint('bold', 'deadline')}:"]
+    lines += [f"  {clean(said(verdict))}" for verdict in bounds.deadlines]
+    if bounds.percentiles is not None:
+        p50, p95, p99 = bounds.percentiles
+        lines.append(f"  recorded: p50 {p50:g} s, p95 {p95:g} s, p99 {p99:g} s")
+        tight = sorted(bounds.slack, key=lambda each: -each.share)[:SHOWN]
+        lines += [
+            f"  {clean(each.step)}: on the longest way of {each.share:.0%} of runs,"
+            f" {each.slack:g} s to spare"
+            for each in tight
+            if each.share and each.slack is not None
+        ]
     return [*lines, ""]
 
 

@@ -25,10 +25,12 @@ from dagflow.compiler.rules.llm.model_schema import model_schema
 from dagflow.compiler.rules.llm.prompt_overflow import prompt_overflow
 from dagflow.compiler.rules.names.unknown_name import unknown_name
 from dagflow.compiler.rules.names.use_before_decided import use_before_decided
+from dagflow.compiler.rules.resources.budget_at_risk import budget_at_risk
 from dagflow.compiler.rules.resources.budget_impossible import budget_impossible
 from dagflow.compiler.rules.resources.cache_unsound import cache_unsound
 from dagflow.compiler.rules.resources.exit_impossible import exit_impossible
 from dagflow.compiler.rules.resources.loop_unbounded import loop_unbounded
+from dagflow.compiler.rules.resources.quota_impossible import quota_impossible
 from dagflow.compiler.rules.security.approval_blind import approval_blind
 from dagflow.compiler.rules.security.approval_endless import approval_endless
 from dagflow.compiler.rules.security.injection_reach import injection_reach
@@ -36,6 +38,8 @@ from dagflow.compiler.rules.security.secret_flow import secret_flow
 from dagflow.compiler.rules.security.taint_sink import taint_sink
 from dagflow.compiler.rules.time.deadline_at_risk import deadline_at_risk
 from dagflow.compiler.rules.time.deadline_impossible import deadline_impossible
+from dagflow.compiler.rules.time.schedule_infeasible import schedule_infeasible
+from dagflow.compiler.rules.time.schedule_odd import schedule_odd
 from dagflow.compiler.rules.tools.retry_unsafe import retry_unsafe
 from dagflow.compiler.rules.tools.tool_ambiguous import tool_ambiguous
 from dagflow.compiler.rules.tools.tool_deprecated import tool_deprecated
@@ -78,6 +82,8 @@ ALL: tuple[Rule, ...] = (
     branch_shadowed,  # DF405
     deadline_impossible,  # DF501
     deadline_at_risk,  # DF502
+    schedule_infeasible,  # DF503
+    schedule_odd,  # DF504
     tool_unknown,  # DF601
     tool_ambiguous,  # DF602
     tool_deprecated,  # DF603
@@ -88,6 +94,8 @@ ALL: tuple[Rule, ...] = (
     exit_impossible,  # DF702
     budget_impossible,  # DF703
     cache_unsound,  # DF704
+    quota_impossible,  # DF705
+    budget_at_risk,  # DF706
     model_schema,  # DF801
     prompt_overflow,  # DF802
     secret_flow,  # DF901

@@ -28,7 +28,7 @@ def test_loops_multiply_what_is_inside_them() -> None:
                 ask:
                   llm: {prompt: hello, max_tokens: 10}
                   timeout: 5s
-                  retry: {attempts: 2, backoff: 1s, jitter: 0}
+                  retry: {attempts: 2, backoff: 1s, jitter: 0, on: timeout}
         outputs:
           all: ${{ steps.each.output }}
         """

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dagflow.compiler.defaults import cleanup_of, seconds
 from dagflow.compiler.graph.build import Graphs
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.planning.musts import fastest
+from dagflow.compiler.planning.musts import Fastest, fastest
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.types.words import duration
 from dagflow.compiler.violation import Violation
-from dagflow.core.findings import Severity
+from dagflow.core.findings import Related, Severity
 from dagflow.core.steps.wait import Wait
 
 
@@ -48,15 +48,33 @@ def deadline_impossible(checks: Checks) -> Iterator[Violation]:
     limit = seconds(deadline)
     yield from _clean_up(checks.model, checks.pruned.graphs)
     best = fastest(checks.pruned.graphs, on_the_clock=True)
-    if deadline is None or limit is None or best <= limit:
+    if deadline is None or limit is None or best.seconds <= limit:
         return
-    message = f"the fastest success takes {duration(best)}, and the deadline is {duration(limit)}"
-    yield Violation(span=deadline.span, message=message)
+    took = duration(best.seconds)
+    message = f"the fastest success takes {took}, and the deadline is {duration(limit)}"
+    flow = _flow(checks.pruned.graphs, best)
+    yield Violation(span=deadline.span, message=message, flow=flow)
+
+
+def _flow(graphs: Graphs, best: Fastest) -> tuple[Related, ...]:
+    """Return the steps of the way that takes so long, each with its own time."""
+    found: list[Related] = []
+    total = 0.0
+    for path in best.way:
+        step = graphs.facts[path].step
+        bounds = (step.body.for_, step.timeout, step.deadline)
+        own = min(each for bound in bounds if (each := seconds(bound)) is not None)
+        total += own
+        said = f"{path!r} waits {duration(own)}"
+        found.append(Related(said if len(found) == 0 else f"{said}, {duration(total)} in all",
+                             step.name.span))  # fmt: skip
+    return tuple(found)
 
 
 def _clean_up(model: Model, graphs: Graphs) -> Iterator[Violation]:
     """Compare the waits in `finally` with the time that cleaning up may take."""
-    limit, best = cleanup_of(model.workflow), fastest(graphs, "finally")
+    limit, way = cleanup_of(model.workflow), fastest(graphs, "finally")
+    best = way.seconds
     if best <= limit:
         return
     cleanup = model.workflow.cleanup
@@ -66,6 +84,7 @@ def _clean_up(model: Model, graphs: Graphs) -> Iterator[Violation]:
     yield Violation(
         span=first.span if bound is None else bound.span,
         message=f"{message} {duration(limit)}",
+        flow=_flow(graphs, way),
         help="" if bound is not None else "raise it: `cleanup: {deadline: …}`",
     )
 
