@@ -23,6 +23,7 @@ from dagflow.compiler.planning.conditions import (
     one_of,
 )
 from dagflow.compiler.planning.prune import Pruned
+from dagflow.compiler.planning.rename import Names, in_text, names_in
 from dagflow.core.findings import Removal
 from dagflow.core.plan import Constraint, RetryPolicy
 from dagflow.core.records import dataclass
@@ -52,6 +53,7 @@ class _Nature:
     times_out: bool
     waits_for: tuple[str, ...]
     folded: bool
+    names: Names
     idle: str = ""
 
     @property
@@ -76,7 +78,7 @@ class _Nature:
     def when(self) -> str:
         """Return the guard, "true" where there is none or it is always true."""
         guard = self.facts.step.when
-        return ALWAYS if guard is None or self.folded else tidy(guard.value)
+        return ALWAYS if guard is None or self.folded else in_text(tidy(guard.value), self.names)
 
     @property
     def start(self) -> str:
@@ -103,6 +105,7 @@ def _natures(model: Model, pruned: Pruned) -> Iterator[_Nature]:
     late = _may_time_out(model)
     for block in pruned.graphs.blocks.values():
         sources = {step: pruned.graphs.facts[step] for step in block.steps}
+        names = names_in(model, pruned.merged, block.path)
         for facts in sources.values():
             for each, graph in ((facts, block), (facts.compensate, None)):
                 if each is not None:
@@ -114,6 +117,7 @@ def _natures(model: Model, pruned: Pruned) -> Iterator[_Nature]:
                         times_out=each.path in late,
                         waits_for=_waits_for(each),
                         folded=each.path in pruned.folded,
+                        names=names,
                         idle=pruned.idle[each.path].text if each.path in pruned.idle else "",
                     )
 

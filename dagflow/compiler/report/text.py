@@ -29,7 +29,7 @@ def render(report: Report, sources: Mapping[str, Source], *, color: bool = False
     """Write the report; `sources` are the texts by file name, for the quoted lines."""
     paint = _Paint(color=color)
     blocks = [_finding(finding, sources, paint) for finding in report.findings]
-    return "\n".join([*blocks, *_removals(report, paint), _summary(report, paint)]) + "\n"
+    return "\n".join([*blocks, *_removals(report, paint), *_fused(report, paint), _summary(report, paint)]) + "\n"
 
 
 class _Paint:
@@ -108,6 +108,13 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
         for removal in shown
     ]
     return [*lines, ""]
+
+
+def _fused(report: Report, paint: _Paint) -> list[str]:
+    if not report.fused:
+        return []
+    chains = (f"  {' → '.join(map(clean, chain))}" for chain in report.fused)
+    return [f"{paint('bold', 'fused')}, each chain in one dispatch:", *chains, ""]
 
 
 def _summary(report: Report, paint: _Paint) -> str:
