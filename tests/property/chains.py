@@ -129,13 +129,18 @@ class Shop:
 
     def wait(self) -> None:
         self.clock.advance(timedelta(seconds=self.rng.choice([0.1, 0.6])))
-        self.rng.choice(self.engines).handle(RUN, Tick())
+        self._order(Tick())
 
     def pause(self) -> None:
-        self.rng.choice(self.engines).handle(RUN, Pause())
+        self._order(Pause())
 
     def resume(self) -> None:
-        self.rng.choice(self.engines).handle(RUN, Resume())
+        self._order(Resume())
+
+    def _order(self, event: Event) -> None:
+        engine = self.rng.choice(self.engines)
+        engine.fresh(RUN)
+        engine.handle(RUN, event)
 
     def lose(self) -> None:
         """Let every lease end; who held one goes on and does not know."""
