@@ -174,7 +174,8 @@ def _step(
         line=step.name.span.line,
         column=step.name.span.column,
     )
-    return in_step(made, names)
+    inner = names_in(model, pruned.merged, facts.path) if made.block else names
+    return in_step(made, names, inner)
 
 
 def _edges(graph: BlockGraph | None, path: str) -> Mapping[str, Any]:

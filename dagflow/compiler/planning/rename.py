@@ -32,6 +32,7 @@ _ROOT: Final[JsonValue] = {"var": "steps"}
 _STEPS: Final = frozenset({"steps"})
 _FIELDS: Final = ("select", "has")
 _INDICES: Final = frozenset({"_[_]", "_?._", "_[?_]"})
+_OF_INNER: Final = frozenset({"collect", "until"})
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -120,16 +121,22 @@ def in_value(value: Value, names: Names) -> Value:
             return Keyed(tuple((key, in_value(item, names)) for key, item in value.entries))
 
 
-def in_step(step: PlanStep, names: Names) -> PlanStep:
-    """Return a step of the plan that reads the other steps; steps inside it stay as they are."""
-    if not names:
+def in_step(step: PlanStep, names: Names, inner: Names) -> PlanStep:
+    """Return a step of the plan that reads the other steps; steps inside it stay as they are.
+
+    `inner` are the names as the steps inside it see them, which `collect` and `until` do, too.
+    """
+    if not names and not inner:
         return step
     return replace(
         step,
         when=None if step.when is None else in_expression(step.when, names),
         arguments=None if step.arguments is None else in_value(step.arguments, names),
         templates={key: in_value(value, names) for key, value in step.templates.items()},
-        expressions={key: in_expression(e, names) for key, e in step.expressions.items()},
+        expressions={
+            key: in_expression(expression, inner if key in _OF_INNER else names)
+            for key, expression in step.expressions.items()
+        },
         branches=tuple(
             replace(b, when=None if b.when is None else in_expression(b.when, names))
             for b in step.branches

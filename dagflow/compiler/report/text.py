@@ -29,7 +29,7 @@ def render(report: Report, sources: Mapping[str, Source], *, color: bool = False
     """Write the report; `sources` are the texts by file name, for the quoted lines."""
     paint = _Paint(color=color)
     blocks = [_finding(finding, sources, paint) for finding in report.findings]
-    return "\n".join([*blocks, *_removals(report, paint), *_fused(report, paint), _summary(report, paint)]) + "\n"
+    return "\n".join([*blocks, *_removals(report, paint), _summary(report, paint)]) + "\n"
 
 
 class _Paint:
@@ -107,14 +107,8 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
         + (f" [{removal.code}]" if removal.code else "")
         for removal in shown
     ]
+    lines += [f"  fused {' → '.join(map(clean, chain))}: one dispatch" for chain in report.fused]
     return [*lines, ""]
-
-
-def _fused(report: Report, paint: _Paint) -> list[str]:
-    if not report.fused:
-        return []
-    chains = (f"  {' → '.join(map(clean, chain))}" for chain in report.fused)
-    return [f"{paint('bold', 'fused')}, each chain in one dispatch:", *chains, ""]
 
 
 def _summary(report: Report, paint: _Paint) -> str:
@@ -127,6 +121,9 @@ def _summary(report: Report, paint: _Paint) -> str:
     graph = _size(report.before)
     if report.after != report.before:
         graph += f" → {_size(report.after)} after pruning"
+    if report.fused:
+        steps = sum(map(len, report.fused))
+        graph += f", {steps} of them in {counted(len(report.fused), 'fused chain')}"
     line = f"{paint('ok', 'ok')} {clean(report.workflow)}: {graph}"
     return f"{line}; {said or 'no findings'}"
 
