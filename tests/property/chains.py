@@ -83,7 +83,7 @@ class Shop:
         self._begin(engine, engine.claim(RUN, [path], self._claimant()).attempts)
 
     def _claimant(self, slots: int = 1) -> Claimant:
-        return Claimant("w", self.clock.now() + timedelta(seconds=30), slots)
+        return Claimant("w", self.clock.now() + timedelta(seconds=5), slots)
 
     def _begin(self, engine: Engine, attempts: tuple[Attempt, ...]) -> None:
         for attempt in attempts:
@@ -146,7 +146,7 @@ class Shop:
         """Let every lease end; who held one goes on and does not know."""
         if self.losses:
             self.losses -= 1
-            self.clock.advance(timedelta(seconds=31))
+            self.clock.advance(timedelta(seconds=6))
             sweep(self.rng.choice(self.engines), everything=True)
 
     def die(self) -> None:

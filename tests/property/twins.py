@@ -64,8 +64,9 @@ def _spaced(rng: Random, lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _step(rng: Random, name: str, steps: dict[str, Twin], *, nested: bool) -> tuple[str, Twin]:
-    common = _control(rng, steps)
+    common, counts = _control(rng, steps)
     kind = rng.random()
+    steps = {} if counts else steps  # what it would see of them depends on time
     if kind < 0.62:
         expression = json.dumps(_expression(rng, steps, item=not nested))
         return name, Twin((*common, f"transform: {expression}"))
@@ -94,18 +95,22 @@ def _loop(rng: Random, name: str, common: tuple[str, ...]) -> Twin:
     return Twin((*common, f"foreach: {{{looped}}}"), gives="")
 
 
-def _control(rng: Random, steps: dict[str, Twin]) -> tuple[str, ...]:
+def _control(rng: Random, steps: dict[str, Twin]) -> tuple[tuple[str, ...], bool]:
+    """Return edges, join and guard, and whether the join counts."""
     lines = []
+    join = ""
     names = list(steps)
     if names and rng.random() < 0.6:
         recent = names[-1:] if rng.random() < 0.6 else rng.sample(names, min(len(names), 2))
         edges = [{"step": it, "on": rng.choice(WAYS)} for it in recent]
         lines.append(f"after: {json.dumps(edges)}")
         if len(edges) > 1 and rng.random() < 0.3:
-            lines.append(f"join: {rng.choice(['any', '{at_least: 1}', '{at_least: 2}'])}")
+            join = rng.choice(["any", "{at_least: 1}", "{at_least: 2}"])
+            lines.append(f"join: {join}")
+    counts = "at_least" in join
     if rng.random() < 0.25:
-        lines.append(f"when: {json.dumps(_guard(rng, steps))}")
-    return tuple(lines)
+        lines.append(f"when: {json.dumps(_guard(rng, {} if counts else steps))}")
+    return tuple(lines), counts
 
 
 def _guard(rng: Random, steps: dict[str, Twin]) -> str:
