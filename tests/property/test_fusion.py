@@ -19,7 +19,7 @@ from tests.property.chains import RUN, Shop
 from tests.property.driving import compiled
 from tests.property.twins import workflow
 
-SEEDS = 1_200 if os.environ.get("DAGFLOW_FULL") == "1" else 60
+SEEDS = 1_200 if os.environ.get("DAGFLOW_FULL") == "1" else 36
 PARTS = 6
 
 
