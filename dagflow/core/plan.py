@@ -278,7 +278,7 @@ class Plan:
     concurrency_limit: int | None = None
     layout: Mapping[str, Place] = field(default_factory=dict)
     source_name: str = ""
-    fused: tuple[tuple[str, ...], ...] = ()
+    fused: tuple[tuple[str, ...], ...] = field(default=(), metadata={"optional": True})
     _digest: str = field(
         default="", init=False, repr=False, compare=False, metadata={"json": "digest"}
     )

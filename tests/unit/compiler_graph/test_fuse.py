@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 
 from dagflow.compiler import compile_workflow
+from dagflow.core.plan_json import from_json, to_json
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
 from tests.unit.compiler_graph.compiling import planned
@@ -133,3 +135,14 @@ def test_plan_without_pruning_has_no_chains() -> None:
 
     assert whole.plan is not None
     assert whole.plan.fused == whole.report.fused == ()
+
+
+def test_plan_without_chains_is_written_as_before_there_were_any() -> None:
+    alone = planned("steps:\n  a: {transform: '1'}\n")
+    fused = planned("steps:\n  a: {transform: '1'}\n  b: {transform: '2', after: a}\n")
+
+    assert "fused" not in to_json(alone)
+    assert from_json(to_json(alone)) == alone
+    assert to_json(fused)["fused"] == [["a", "b"]]
+    assert from_json(to_json(fused)) == fused
+    assert fused.digest != replace(fused, fused=()).digest
