@@ -9,21 +9,21 @@ to be harmless.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 from dagflow.core.errors import DagflowError
-from dagflow.core.run import Claim, Event, Fail, Run, RunState, Succeed
+from dagflow.core.plan import Plan
+from dagflow.core.run import Claim, Decision, Event, Fail, Run, RunState, Succeed
 from dagflow.executor.attempts import attempt_of, step_of
 from dagflow.executor.machine.index import index_of
 from dagflow.executor.machine.overlay import Shadow
 from dagflow.executor.machine.paths import frame_of, within
 from dagflow.executor.steps.base import Attempt
 
-if TYPE_CHECKING:
-    from dagflow.core.plan import Plan
-    from dagflow.executor.engine import Decide
+Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
 HELD_BACK: Final = timedelta(milliseconds=500)
 """How long what a chain has done may stay untold."""
@@ -45,7 +45,9 @@ class Ahead:
     it is never written.
     """
 
-    def __init__(self, plan: Plan, run: Run, claim: Claim, *, decide: Decide, now: datetime) -> None:
+    def __init__(
+        self, plan: Plan, run: Run, claim: Claim, *, decide: Decide, now: datetime
+    ) -> None:
         self.run = run
         self.attempt = attempt_of(plan, run, claim.path)
         self._plan = plan

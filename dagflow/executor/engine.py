@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from time import monotonic
-from typing import TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
 from dagflow.core.errors import UnavailableError, VersionConflictError
@@ -23,7 +22,6 @@ from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Begin,
     Claim,
-    Decision,
     Event,
     Fail,
     Run,
@@ -32,8 +30,8 @@ from dagflow.core.run import (
 )
 from dagflow.core.values import JsonObject
 from dagflow.executor import faults
-from dagflow.executor.ahead import Ahead, Told
 from dagflow.executor.aftermath import Aftermath
+from dagflow.executor.ahead import Ahead, Decide, Told
 from dagflow.executor.attempts import attempt_of
 from dagflow.executor.children import perform
 from dagflow.executor.decide import decide
@@ -51,8 +49,6 @@ from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, Message, MessageKey
 
 _log = logging.getLogger(__name__)
-
-Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +174,8 @@ class Engine:
         """Take events in one transaction, and with them claim steps that they made ready.
 
         `settled` leaves the outbox with it. What a chain has `Told` is taken at the times at which
-        it happened, or at that of what has happened to the run since. Raises `NotFoundError` for an unknown run,
-        `IllegalMoveError` when the plan does not list a move that the events ask for.
+        it happened, or at that of what has happened to the run since. Raises `NotFoundError` for an
+        unknown run, `IllegalMoveError` when the plan does not list a move that the events ask for.
         """
         with self._lock:
             while True:

@@ -40,7 +40,7 @@ async def ran(bench: Bench, made: Plan, work: Callable[..., object] = named) -> 
 
 def history(store: RunStore) -> list[tuple[object, ...]]:
     """Return what was recorded of each step, without times and tokens."""
-    found = []
+    found: list[tuple[object, ...]] = []
     for event in store.events("r1", limit=1000):
         body = event.body
         if "path" in body:
@@ -106,7 +106,8 @@ async def test_a_failure_ends_a_chain_and_what_was_done_is_recorded(store: RunSt
 
 async def test_chains_inside_a_loop_are_gone_along_item_by_item(store: RunStore) -> None:
     loop = foreach("f", "", [1, 2, 3], step("f.x"))
-    loop = replace(loop, block=(step("f.x"), step("f.y", "f.x")), body={**loop.body, "collect_step": "f.y"})  # fmt: skip
+    block = (step("f.x"), step("f.y", "f.x"))
+    loop = replace(loop, block=block, body={**loop.body, "collect_step": "f.y"})
 
     run = await ran(Bench(store), replace(plan(loop), fused=(("f.x", "f.y"),)))
 

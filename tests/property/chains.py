@@ -163,12 +163,15 @@ class Shop:
         if attempt.step.effects == "once":
             self.calls[attempt.path, canonical(attempt.arguments)] += 1
         try:
-            output: JsonValue = {"v": sum(map(ord, name)) % 5}
-            if attempt.kind == "transform":
-                output = evaluate(attempt.step.expressions["expression"], attempt.activation)
-            elif name.endswith(FAILING):
-                raise StepError("user", "scripted")
+            output = _output(attempt, name)
         except StepError as error:
             return Fail(path=attempt.path, token=attempt.token, error=failure_of(error))
         return Succeed(path=attempt.path, token=attempt.token, output=output)
 
+
+def _output(attempt: Attempt, name: str) -> JsonValue:
+    if attempt.kind == "transform":
+        return evaluate(attempt.step.expressions["expression"], attempt.activation)
+    if name.endswith(FAILING):
+        raise StepError("user", "scripted")
+    return {"v": sum(map(ord, name)) % 5}

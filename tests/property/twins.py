@@ -51,7 +51,7 @@ def _steps(rng: Random, prefix: str, count: int, *, nested: bool) -> dict[str, T
         alike = [name for name, step in steps.items() if step.gives == "output"]
         if alike and rng.random() < 0.4:
             name, twin = f"{prefix}{index}", steps[rng.choice(alike)]
-            steps[name] = replace(twin, lines=_spaced(rng, twin.lines))
+            steps[name] = replace(twin, lines=_altered(rng, _spaced(rng, twin.lines)))
             continue
         name, step = _step(rng, f"{prefix}{index}", steps, nested=nested)
         steps[name] = step
@@ -61,6 +61,17 @@ def _steps(rng: Random, prefix: str, count: int, *, nested: bool) -> dict[str, T
 def _spaced(rng: Random, lines: tuple[str, ...]) -> tuple[str, ...]:
     """Write the same with other spaces, sometimes."""
     return tuple(line.replace(" + ", "  +  ") for line in lines) if rng.random() < 0.3 else lines
+
+
+def _altered(rng: Random, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Write something that is nearly the same, sometimes: the guard or an edge differs."""
+    chance = rng.random()
+    if chance < 0.15:
+        bare = tuple(line for line in lines if not line.startswith("when:"))
+        return bare if bare != lines else ('when: "inputs.n > 1"', *lines)
+    if chance < 0.25:
+        return tuple(line.replace('"on": "success"', '"on": "done"') for line in lines)
+    return tuple(line for line in lines if chance > 0.3 or not line.startswith("after:"))
 
 
 def _step(rng: Random, name: str, steps: dict[str, Twin], *, nested: bool) -> tuple[str, Twin]:

@@ -102,7 +102,9 @@ def _one_way_out(chain: list[str], after: Mapping[str, list[str]]) -> list[str]:
     place = {step: index for index, step in enumerate(chain)}
     end = len(chain)
     while end > 1:
-        early = (i for i in range(end - 1) if any(place.get(t, end) >= end for t in after[chain[i]]))
+        early = (
+            i for i in range(end - 1) if any(place.get(t, end) >= end for t in after[chain[i]])
+        )
         leak = next(early, None)
         if leak is None:
             break

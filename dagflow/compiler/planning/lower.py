@@ -157,7 +157,9 @@ def _step(
         branches=_branches(pruned, facts),
         block=_steps(model, pruned, facts.path) if facts.kind in {"foreach", "repeat"} else (),
         child=facts.child,
-        compensate=None if compensation is None else _step(model, pruned, None, compensation, names),
+        compensate=None
+        if compensation is None
+        else _step(model, pruned, None, compensation, names),
         input_schema=facts.input,
         output_schema=facts.output,
         check_input=facts.check_input,

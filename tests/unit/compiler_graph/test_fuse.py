@@ -55,9 +55,9 @@ def test_code_in_other_cages_is_not() -> None:
     quota = "quota: {memory: 1GiB}"
 
     assert chains(f"a: {{{MAIN}}}\nb: {{{MAIN}, after: a, {quota}}}") == []
-    assert chains(f"a: {{{MAIN}}}\nb: {{transform: '1', after: a}}\nc: {{{MAIN}, after: b, {quota}}}") == [
-        "a b"
-    ]
+    assert chains(
+        f"a: {{{MAIN}}}\nb: {{transform: '1', after: a}}\nc: {{{MAIN}, after: b, {quota}}}"
+    ) == ["a b"]
 
 
 def test_chain_ends_where_two_ways_begin_and_begins_where_two_meet() -> None:
@@ -103,7 +103,10 @@ def test_step_that_another_reads_later_ends_a_chain() -> None:
     ],
 )
 def test_step_with_rules_of_its_own_is_dispatched_by_itself(own: str) -> None:
-    assert chains(f"a: {{transform: inputs.n / 2}}\nb: {{transform: inputs.n / 3, after: a, {own}}}") == []
+    assert (
+        chains(f"a: {{transform: inputs.n / 2}}\nb: {{transform: inputs.n / 3, after: a, {own}}}")
+        == []
+    )
 
 
 def test_code_with_a_network_is_dispatched_by_itself() -> None:

@@ -147,9 +147,7 @@ def test_steps_that_differ_or_may_differ_stay_two(first: str, second: str) -> No
     ],
 )
 def test_steps_that_somebody_tells_apart_stay_two(reader: str) -> None:
-    assert {"a", "b"} <= set(
-        two("transform: 1 / inputs.n", "transform: 1 / inputs.n", more=reader)
-    )
+    assert {"a", "b"} <= set(two("transform: 1 / inputs.n", "transform: 1 / inputs.n", more=reader))
 
 
 def test_both_steps_of_an_edge_into_one_join_become_one_edge() -> None:
