@@ -47,7 +47,7 @@ def _waits_for_success(edge: Edge) -> bool:
 
 
 def _may_go(block: BlockGraph, edge: Edge) -> bool:
-    """Tell whether an edge of its own waits for success, into a step that joins all."""
-    if block.join(edge.target).mode != "all" or not _waits_for_success(edge):
-        return False
-    return all(data.source != edge.source for data in block.reads.get(edge.target, ()))
+    """Tell whether an edge waits for success, and no read makes the pair one anyway."""
+    return _waits_for_success(edge) and all(
+        data.source != edge.source for data in block.reads.get(edge.target, ())
+    )
