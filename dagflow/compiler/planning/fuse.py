@@ -78,18 +78,13 @@ def _grown(
     """Return the longest chain from a step in which each waits for the last one before it."""
     chain, inside, here = [step], {step}, places[step]
     while len(chain) < LONGEST:
-        following = next(
-            (
-                to
-                for to in after[chain[-1]]
-                if to in places
-                and inside.issuperset(before[to])
-                and block.join(to).mode == "all"
-                and _fits(here, places[to])
-            ),
-            None,
-        )
-        if following is None:
+        ways = [to for to in after[chain[-1]] if inside.issuperset(before[to])]
+        if len(ways) != 1:  # of two, one would never be of the chain
+            break
+        following = ways[0]
+        if following not in places or block.join(following).mode != "all":
+            break
+        if not _fits(here, places[following]):
             break
         chain.append(following)
         inside.add(following)

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import AnyEdge, DataEdge, Edge
 from dagflow.compiler.model import TOPS, Model, StepFacts
-from dagflow.compiler.planning.rename import in_ast, names_in
+from dagflow.compiler.planning.rename import in_expression, names_in
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.compiler.types.composites import collected
 from dagflow.core.records import dataclass
@@ -89,6 +89,7 @@ class _InBlock:
         self._place = {step: index for index, step in enumerate(graph.steps)}
         self._edges: dict[str, dict[str, Edge]] = {}
         self._readers: dict[str, list[str]] = {}
+        self._known: dict[str, bytes] = {}
         for edge in graph.edges():
             self._edges.setdefault(edge.source, {})[edge.target] = edge
         for data in graph.data():
@@ -112,8 +113,8 @@ class _InBlock:
     def _equal(self, step: str, others: list[str]) -> str | None:
         if not others:
             return None
-        says = self._says(step)
-        found = next((other for other in others if self._says(other) == says), None)
+        says = self._said(step)
+        found = next((other for other in others if self._said(other) == says), None)
         return found if found is not None and self._can_be(step, found) else None
 
     def _before(self, step: str) -> object:
@@ -130,12 +131,18 @@ class _InBlock:
         join = graph.join(step).mode if len(edges) > 1 else "all"
         return frozenset(edges.items()), frozenset(reads.items()), join
 
+    def _said(self, step: str) -> bytes:
+        """Return what a step does; what it reads was looked at before it."""
+        if step not in self._known:
+            self._known[step] = self._says(step)
+        return self._known[step]
+
     def _says(self, step: str) -> bytes:
         """Return what a step does, in one form."""
         facts = self._merger.facts[step]
         written = facts.step
         asts = [
-            None if lowered is None else in_ast(without_places(lowered.ast), self._names)
+            None if lowered is None else without_places(in_expression(lowered, self._names).ast)
             for lowered in map(facts.lowered.get, ("when", "expression"))
         ]
         where = [None if at is None else at.value for at in (written.priority, written.queue)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -20,6 +20,7 @@ from dagflow.core.plan import (
     Literal_,
     PlanStep,
     Value,
+    expressions_in,
 )
 from dagflow.core.values import JsonObject, JsonValue
 
@@ -88,7 +89,7 @@ def _other(name: JsonValue, names: Names) -> JsonValue:
 
 def in_expression(expression: Expression, names: Names) -> Expression:
     """Return an expression that reads the other steps; its text stays what the author wrote."""
-    if not any(_is_renamed(read, names) for read in expression.reads):
+    if not _touches(expression, names):
         return expression
     ast = in_ast(expression.ast, names)
     assert isinstance(ast, dict)
@@ -126,7 +127,8 @@ def in_step(step: PlanStep, names: Names, inner: Names) -> PlanStep:
 
     `inner` are the names as the steps inside it see them, which `collect` and `until` do, too.
     """
-    if not names and not inner:
+    every = {**names, **inner} if inner is not names else names
+    if not every or not any(_touches(expression, every) for expression in _read_by(step)):
         return step
     return replace(
         step,
@@ -143,6 +145,20 @@ def in_step(step: PlanStep, names: Names, inner: Names) -> PlanStep:
         ),
         on_error=tuple(_handler(handler, names) for handler in step.on_error),
     )
+
+
+def _read_by(step: PlanStep) -> Iterator[Expression]:
+    """Yield the expressions of a step."""
+    handled = (handler.continue_ for handler in step.on_error)
+    for value in (step.arguments, *step.templates.values(), *handled):
+        if value is not None:
+            yield from expressions_in(value)
+    yield from step.expressions.values()
+    yield from (when for when in (step.when, *(b.when for b in step.branches)) if when is not None)
+
+
+def _touches(expression: Expression, names: Names) -> bool:
+    return any(_is_renamed(read, names) for read in expression.reads)
 
 
 def _handler(handler: ErrorHandler, names: Names) -> ErrorHandler:
