@@ -29,6 +29,8 @@ Names: TypeAlias = Mapping[str, str]
 
 NO_NAMES: Final[Names] = MappingProxyType({})
 
+_NODES: Final = frozenset({"of", "args", "on", "list", "map", "over", "test", "item", "is", "in"})
+"""The keys of an AST under which nodes stand (`dagflow.expr.ast`)."""
 _ROOT: Final[JsonValue] = {"var": "steps"}
 _STEPS: Final = frozenset({"steps"})
 _FIELDS: Final = ("select", "has")
@@ -69,7 +71,8 @@ def in_ast(value: JsonValue, names: Names) -> JsonValue:
     if hidden:  # a variable of the expression's own, in all but what it is made of
         made = ("over", "is")
         return {k: in_ast(item, names) if k in made else item for k, item in value.items()}
-    return _named({key: in_ast(item, names) for key, item in value.items()}, names)
+    inner = {k: in_ast(v, names) if k in _NODES else v for k, v in value.items()}
+    return _named(inner, names)
 
 
 def _named(node: JsonObject, names: Names) -> JsonObject:
