@@ -79,6 +79,8 @@ class _Whole:
     before: GraphSize = GraphSize(0, 0)
     after: GraphSize = GraphSize(0, 0)
     removed: tuple[Removal, ...] = ()
+    fused: tuple[tuple[str, ...], ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
     bounds: Bounds = Bounds()
     tools: tuple[tuple[str, str], ...] = ()
 
@@ -167,7 +169,12 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     bounded = state.timed("bounds", lambda: _bounded(model, pruned, checks.site))
     _run(state, "plan", replace(checks, pruned=pruned, bounds=bounded))
     whole = _Whole(
-        before=pruned.before, after=pruned.after, removed=pruned.removals, bounds=bounded
+        before=pruned.before,
+        after=pruned.after,
+        removed=pruned.removals,
+        fused=pruned.fused,
+        merged=tuple(pruned.merged.items()),
+        bounds=bounded,
     )
     if state.failed:
         return whole
@@ -267,6 +274,8 @@ def _report(state: _Pass, checks: Checks, whole: _Whole) -> Report:
         before=whole.before,
         after=whole.after,
         removed=whole.removed,
+        fused=whole.fused,
+        merged=whole.merged,
         bounds=whole.bounds,
         tools=whole.tools,
         timings=tuple(state.timings.items()),

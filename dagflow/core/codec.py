@@ -2,7 +2,8 @@
 
 One codec is made for each type that a field of a record may have, from the dataclasses' own
 annotations, so that a new field needs no line here. A field that `__init__` does not take is
-derived: it is written, and ignored when it is read.
+derived: it is written, and ignored when it is read. One with `metadata={"optional": True}` is left
+out where it has its default, so that records written before there was such a field stay the same.
 """
 
 from __future__ import annotations
@@ -159,6 +160,7 @@ def _given(cls: Any) -> _Codec:
     taken = [item for item in fields(cls) if item.init]
     parts = {_key(item): (item.name, _later(hints[item.name])) for item in taken}
     take = _taker([name for name, _ in parts.values()])
+    optional = {_key(it): (it.name, it.default) for it in taken if it.metadata.get("optional")}
     rewritten: list[tuple[str, Encode]] | None = None
 
     def encode(value: Any) -> JsonValue:
@@ -170,12 +172,17 @@ def _given(cls: Any) -> _Codec:
         written = dict(zip(parts, take(value), strict=True))
         for key, write in rewritten:
             written[key] = write(written[key])
+        for key, (name, default) in optional.items():
+            if getattr(value, name) == default:
+                del written[key]
         return written
 
     def decode(value: JsonValue) -> Any:
-        found = _entries(value, parts)
+        found = _entries(value, parts, optional)
         made: dict[str, Any] = {}
         for key, (name, part) in parts.items():
+            if key not in found:  # an optional one
+                continue
             try:
                 made[name] = part().decode(found[key])
             except Misfit as error:
@@ -184,7 +191,7 @@ def _given(cls: Any) -> _Codec:
         return cls(**made)
 
     def takes(value: JsonValue) -> bool:
-        return isinstance(value, dict) and value.keys() == parts.keys()
+        return isinstance(value, dict) and value.keys() | optional.keys() == parts.keys()
 
     words = "an object with " + ", ".join(parts)
     return _Codec(encode, decode, takes, words)
@@ -202,7 +209,9 @@ def _key(item: Field[Any]) -> str:
     return str(item.metadata.get("json", item.name.rstrip("_")))
 
 
-def _entries(value: JsonValue, parts: Mapping[str, object]) -> JsonObject:
+def _entries(
+    value: JsonValue, parts: Mapping[str, object], optional: Mapping[str, object]
+) -> JsonObject:
     if not isinstance(value, dict):
         raise Misfit(f"expected an object, got {_shown(value)}")
     if value.keys() == parts.keys():
@@ -210,8 +219,10 @@ def _entries(value: JsonValue, parts: Mapping[str, object]) -> JsonObject:
     unknown = next((key for key in value if key not in parts), None)
     if unknown is not None:
         raise Misfit("the key is unknown", unknown)
-    missing = next(key for key in parts if key not in value)
-    raise Misfit(f"the key {missing!r} is missing")
+    missing = next((key for key in parts if key not in value and key not in optional), None)
+    if missing is not None:
+        raise Misfit(f"the key {missing!r} is missing")
+    return value
 
 
 def _later(kind: Any) -> Callable[[], _Codec]:

@@ -167,6 +167,8 @@ class Report:
     """What `dagflow check` found in one workflow.
 
     `allowed` are the findings that a comment of the author allows; they are none of `findings`.
+    `fused` are the chains of steps that a worker does in one dispatch, `merged` pairs of a step
+    and the equal one that is made in its place.
     """
 
     workflow: str
@@ -178,6 +180,7 @@ class Report:
     after: GraphSize = GraphSize(0, 0)
     removed: tuple[Removal, ...] = ()
     fused: tuple[tuple[str, ...], ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
     bounds: Bounds = Bounds()
     tools: tuple[tuple[str, str], ...] = ()
     timings: tuple[tuple[str, float], ...] = field(default=(), compare=False)

@@ -252,7 +252,8 @@ class Plan:
 
     `tools` holds, under each operation's id, the pinned operation as `tools.compile` made it
     (plain JSON, with its servers, security and reference closure); `models` each model route;
-    `inputs_schema` is a closed object whose defaults are filled in at submission.
+    `inputs_schema` is a closed object whose defaults are filled in at submission. `fused` are
+    chains of steps (static paths) that a worker may do one after another and report together.
     """
 
     name: str
@@ -277,6 +278,7 @@ class Plan:
     concurrency_limit: int | None = None
     layout: Mapping[str, Place] = field(default_factory=dict)
     source_name: str = ""
+    fused: tuple[tuple[str, ...], ...] = field(default=(), metadata={"optional": True})
     _digest: str = field(
         default="", init=False, repr=False, compare=False, metadata={"json": "digest"}
     )

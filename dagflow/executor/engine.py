@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from time import monotonic
-from typing import TypeAlias
 
 from dagflow.core.clock import Clock, SystemClock
 from dagflow.core.errors import UnavailableError, VersionConflictError
@@ -23,14 +22,16 @@ from dagflow.core.plan import Plan
 from dagflow.core.run import (
     Begin,
     Claim,
-    Decision,
     Event,
+    Fail,
     Run,
+    Succeed,
     Tick,
 )
 from dagflow.core.values import JsonObject
 from dagflow.executor import faults
 from dagflow.executor.aftermath import Aftermath
+from dagflow.executor.ahead import Ahead, Decide, Told
 from dagflow.executor.attempts import attempt_of
 from dagflow.executor.children import perform
 from dagflow.executor.decide import decide
@@ -40,6 +41,7 @@ from dagflow.executor.ids import new_run_id
 from dagflow.executor.inputs import accepted
 from dagflow.executor.live.base import LiveBus
 from dagflow.executor.live.process import ProcessBus
+from dagflow.executor.machine.index import index_of
 from dagflow.executor.mail import SLICE, Mail
 from dagflow.executor.roster import Roster
 from dagflow.executor.steps.base import Attempt
@@ -47,8 +49,6 @@ from dagflow.store.base import RunStore
 from dagflow.store.rows import Batch, Header, IdempotencyKey, Message, MessageKey
 
 _log = logging.getLogger(__name__)
-
-Decide: TypeAlias = Callable[[Plan, Run, Event, datetime], Decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +167,15 @@ class Engine:
     def handle(
         self,
         run_id: str,
-        *events: Event,
+        *events: Event | Told,
         claimant: Claimant | None = None,
         settled: Sequence[MessageKey] = (),
     ) -> Handled:
         """Take events in one transaction, and with them claim steps that they made ready.
 
-        `settled` leaves the outbox with it. Raises `NotFoundError` for an unknown run,
-        `IllegalMoveError` when the plan does not list a move that the events ask for.
+        `settled` leaves the outbox with it. What a chain has `Told` is taken at the times at which
+        it happened, or at that of what has happened to the run since. Raises `NotFoundError` for an
+        unknown run, `IllegalMoveError` when the plan does not list a move that the events ask for.
         """
         with self._lock:
             while True:
@@ -195,6 +196,27 @@ class Engine:
         """Claim steps that were rung for; those that are not ready any more are passed over."""
         events = [Claim(path=p, worker=claimant.worker, until=claimant.until) for p in paths]
         return self.handle(run_id, *events)
+
+    def ahead(self, attempt: Attempt, claimant: Claimant) -> Ahead | None:
+        """Return the way along the chain that an attempt, just claimed, begins; None if it is none.
+
+        Nothing of what is done on it is recorded before it is told (`Ahead.told`) to `handle`.
+        """
+        with self._lock:
+            held = self._roster.get(attempt.run_id)
+            if held is None or not index_of(held.plan).is_fused(attempt.step.path):
+                return None
+            record = held.run.steps.get(attempt.path)
+            if record is None or (record.state, record.token) != ("running", attempt.token):
+                return None
+            claim = Claim(path=attempt.path, worker=claimant.worker, until=claimant.until)
+            now = self.clock.now()
+            return Ahead(held.plan, held.run, claim, decide=self._decide, now=now)
+
+    def follow(self, way: Ahead, event: Succeed | Fail) -> Attempt | None:
+        """Note how an attempt of a chain ended; return the next one, or None to tell of it now."""
+        with self._lock:
+            return way.ended(event, self.clock.now())
 
     def run(self, run_id: str) -> Run:
         """Return a run as it was when last looked at, to read only. Raises `NotFoundError`."""
@@ -325,14 +347,17 @@ class Engine:
     def _handle(
         self,
         held: Held,
-        events: Sequence[Event],
+        events: Sequence[Event | Told],
         claimant: Claimant | None,
         settled: Sequence[MessageKey],
     ) -> Handled:
         turn = Turn()
         now = self.clock.now()
         for event in events:
-            self._take(held, turn, event, now)
+            if isinstance(event, Told):
+                self._take_told(held, turn, event)
+            else:
+                self._take(held, turn, event, now)
         if claimant is not None:
             for claim in claims(turn.bells(), claimant.worker, claimant.until, claimant.slots):
                 self._take(held, turn, claim, now)
@@ -346,18 +371,30 @@ class Engine:
             self._stored(held, turn, batch, seq)
         elif settled:
             self.store.settle(settled)
-        attempts = tuple(attempt_of(held.plan, held.run, path) for path in turn.claimed)
+        running = (path for path in turn.claimed if held.run.steps[path].state == "running")
+        attempts = tuple(attempt_of(held.plan, held.run, path) for path in running)
         return Handled(tuple(turn.refused), attempts)
 
-    def _take(self, held: Held, turn: Turn, event: Event, now: datetime) -> None:
-        """Decide one event and fold what comes of it into the run in memory."""
+    def _take_told(self, held: Held, turn: Turn, told: Told) -> None:
+        """Decide what was done ahead of the log, in its order, up to what is refused."""
+        for event, at in told.events:
+            late = held.at is not None and held.at > at
+            if not self._take(held, turn, event, held.at if late and held.at else at):
+                return
+
+    def _take(self, held: Held, turn: Turn, event: Event, now: datetime) -> bool:
+        """Decide one event and fold what comes of it into the run in memory.
+
+        Tells whether it was taken.
+        """
         decision = self._decide(held.plan, held.run, event, now)
+        turn.fold(held, *decision.changes)
+        turn.command(decision.commands)
         if decision.refused:
             turn.refused.append(decision.refused)
         elif isinstance(event, Claim):
-            turn.claimed.append(event.path)
-        turn.fold(held, *decision.changes)
-        turn.commands.extend(decision.commands)
+            turn.claim(event.path)
+        return not decision.refused
 
     def _stored(self, held: Held, turn: Turn, batch: Batch, seq: int) -> None:
         """Do what a stored batch asks for; its messages are left to the outermost call."""

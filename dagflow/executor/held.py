@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -29,12 +29,23 @@ from dagflow.store.rows import Batch, Header, Message, MessageKey, StoredRun
 
 @dataclass(slots=True)
 class Held:
-    """A run with its plan. `run.version` is the version in the store that it equals."""
+    """A run with its plan. `run.version` is the version in the store that it equals.
+
+    `at` is the time of the last change.
+    """
 
     header: Header
     plan: Plan
     run: Run
     wake_at: datetime | None = None
+    at: datetime | None = None
+
+    def fold(self, changes: Sequence[Change]) -> None:
+        """Fold changes into the run in memory."""
+        for change in changes:
+            self.run.apply(change)
+        if changes:
+            self.at = changes[-1].at
 
 
 def begun(header: Header) -> Run:
@@ -74,8 +85,7 @@ def catch_up(held: Held, store: LogStore, version: int) -> StoredRun:
 
 def _fold(held: Held, stored: StoredRun) -> None:
     with reading(f"run {held.run.id}"):
-        for change in stored.changes:
-            held.run.apply(change)
+        held.fold(stored.changes)
     held.run.version = stored.version
     final = held.run.state.is_final
     held.wake_at = None if final else next_wake(held.plan, held.run)
@@ -96,13 +106,23 @@ class Turn:
     changes: list[Change] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    claimed: list[str] = field(default_factory=list)
+    claimed: dict[str, None] = field(default_factory=dict)
 
     def fold(self, held: Held, *changes: Change) -> None:
         """Fold changes into the run in memory, and note them."""
-        for change in changes:
-            held.run.apply(change)
+        held.fold(changes)
         self.changes.extend(changes)
+
+    def claim(self, path: str) -> None:
+        """Note that a step was claimed."""
+        self.claimed[path] = None
+
+    def command(self, commands: Iterable[Command]) -> None:
+        """Note what is to be done; a step that is rung for anew is not claimed any more."""
+        for command in commands:
+            if isinstance(command, Dispatch):
+                self.claimed.pop(command.path, None)
+            self.commands.append(command)
 
     def batch(self, held: Held, settled: Sequence[MessageKey]) -> Batch:
         """Return everything to store. `settled` leaves the outbox, too."""
@@ -116,8 +136,8 @@ class Turn:
 
     def bells(self) -> list[Dispatch]:
         """Return what is to be rung for: ready steps that this turn has not claimed itself."""
-        claimed = set(self.claimed)
-        return [c for c in self.commands if isinstance(c, Dispatch) and c.path not in claimed]
+        last = {c.path: c for c in self.commands if isinstance(c, Dispatch)}
+        return [bell for path, bell in last.items() if path not in self.claimed]
 
     def messages(self, held: Held) -> list[Message]:
         """Return the outbox rows of the turn."""

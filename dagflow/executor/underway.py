@@ -44,9 +44,13 @@ class Underway:
             task.cancel()
         return list(self._attempts)
 
-    def all(self) -> list[Attempt]:
-        """Return the attempts."""
-        return list(self._attempts.values())
+    def all(self) -> dict[asyncio.Task[None], Attempt]:
+        """Return the attempts by their task."""
+        return dict(self._attempts)
+
+    def becomes(self, task: asyncio.Task[None], attempt: Attempt) -> None:
+        """Note that a task works on another attempt now, for all that anybody knows."""
+        self._attempts[task] = attempt
 
     def leases(self, worker: str, until: datetime) -> list[Lease]:
         """Return their leases."""

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Self
 
 from dagflow.core.errors import DagflowError, UnavailableError
-from dagflow.core.run import Event, LoseLease, Tick
+from dagflow.core.run import Event, Fail, LoseLease, Succeed, Tick
+from dagflow.executor.ahead import HELD_BACK, Ahead, Told
 from dagflow.executor.dispatch.inline import InlineDispatcher
 from dagflow.executor.engine import Claimant, Engine
 from dagflow.executor.leases import LEASES, LeaseTimes, this_worker
@@ -70,7 +71,8 @@ class Worker:
         self._leases = leases
         self._everything = everything
         self._underway = Underway(self._ended)
-        self._reports: dict[str, list[Event]] = {}
+        self._ways: dict[asyncio.Task[None], Ahead] = {}
+        self._reports: dict[str, list[Event | Told]] = {}
         self._loops: list[asyncio.Task[None]] = []
         self._turn_is_due = False
         self._timer: asyncio.TimerHandle | None = None
@@ -92,11 +94,12 @@ class Worker:
             self._timer.cancel()
         for loop in self._loops:
             loop.cancel()
-        cut = self._underway.all()
+        cut = [(attempt, self._ways.get(task)) for task, attempt in self._underway.all().items()]
         await asyncio.gather(*self._loops, *self._underway.stop_all(), return_exceptions=True)
         self._concurrency = 0
-        for attempt in cut:
-            self._note(attempt.run_id, _given_back(attempt))
+        for attempt, way in cut:
+            given = _given_back(attempt) if way is None else way.told(_given_back(way.attempt))
+            self._note(attempt.run_id, given)
         self._report_all()
         self._engine.go_on()
 
@@ -163,7 +166,7 @@ class Worker:
         for run_id, events in reports.items():
             self._safely(run_id, partial(self._report, run_id, events))
 
-    def _report(self, run_id: str, events: list[Event]) -> None:
+    def _report(self, run_id: str, events: list[Event | Told]) -> None:
         slots = self._slots if self._doorbell.is_empty else 0
         self._engine.reach("before-report")
         try:
@@ -204,6 +207,53 @@ class Worker:
             self._underway.start(attempt, self._perform(attempt))
 
     async def _perform(self, attempt: Attempt) -> None:
+        """Make an attempt and what follows it in its chain, and note what there is to report."""
+        way = self._engine.ahead(attempt, self._claimant(1))
+        if way is None:
+            self._note(attempt.run_id, await self._made(attempt))
+        else:
+            await self._go_along(way)
+
+    async def _go_along(self, way: Ahead) -> None:
+        """Make the attempts of a chain, and note them together.
+
+        They are told before, where one of them takes long.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        self._ways[task] = way
+        timer = self._loop.call_later(HELD_BACK.total_seconds(), self._catch_up, task)
+        try:
+            following: Attempt | None = way.attempt
+            while following is not None:
+                following = self._engine.follow(way, await self._made(following))
+                await asyncio.sleep(0)  # others want to go on, too
+            self._note(way.attempt.run_id, way.told())
+        finally:
+            timer.cancel()
+            del self._ways[task]
+
+    def _catch_up(self, task: asyncio.Task[None]) -> None:
+        """Tell what a chain has done so far, while it is at a step that takes long."""
+        way = self._ways.get(task)
+        if way is not None and way.has_untold:
+            self._safely(way.attempt.run_id, partial(self._tell, task, way))
+
+    def _tell(self, task: asyncio.Task[None], way: Ahead) -> None:
+        told = way.told()
+        try:
+            handled = self._engine.handle(way.attempt.run_id, told)
+        except UnavailableError:
+            way.untell(told)
+            self._loop.call_later(PATIENCE, self._catch_up, task)
+            raise
+        if any(way.is_at(attempt) for attempt in handled.attempts):
+            self._underway.becomes(task, way.attempt)
+        else:
+            task.cancel()  # it is not its turn any more
+        self._start(tuple(it for it in handled.attempts if not way.is_at(it)))
+
+    async def _made(self, attempt: Attempt) -> Succeed | Fail:
         context = WorkContext(
             attempt,
             clock=self._engine.clock,
@@ -214,9 +264,9 @@ class Worker:
         self._engine.reach("before-work")
         event = await performed(attempt, context, self._work[attempt.kind])
         self._engine.reach("after-work")
-        self._note(attempt.run_id, event)
+        return event
 
-    def _note(self, run_id: str, event: Event) -> None:
+    def _note(self, run_id: str, event: Event | Told) -> None:
         """Keep an event for the next report of its run."""
         self._reports.setdefault(run_id, []).append(event)
 

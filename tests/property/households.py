@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -11,6 +11,7 @@ from typing import Any, Final
 from dagflow.core.clock import FakeClock
 from dagflow.core.plan import RetryPolicy
 from dagflow.core.run import Cancel, Event, Fail, Pause, Resume, Run, StepFailure, Succeed, Tick
+from dagflow.executor.ahead import Ahead, Told
 from dagflow.executor.attempts import step_of
 from dagflow.executor.children import awaited
 from dagflow.executor.engine import Claimant
@@ -22,7 +23,8 @@ from dagflow.store.rows import RunRow
 from tests.contract.engines import Bench
 from tests.contract.plans import child, foreach, plan, step
 
-_INNER: Final = plan(step("x", kind="tool"), step("y", "x", kind="tool"), name="inner")
+_CHAIN: Final = plan(step("x", kind="tool"), step("y", "x", kind="tool"), name="inner")
+_INNER: Final = replace(_CHAIN, fused=(("x", "y"),))
 _MIDDLE: Final = plan(
     step("t", kind="tool"), replace(child("deep", "", _INNER), timeout=60.0), name="middle"
 )
@@ -41,12 +43,38 @@ class Dying(BaseException):
 
 
 class Process:
-    """An engine, and the attempts that its worker has under way."""
+    """An engine, and the attempts that its worker has under way, some of them in chains."""
 
     def __init__(self, house: Household) -> None:
         self.bench = Bench(house.store, house.clock, reach=lambda _point: house.reached(self))
         self.engine = self.bench.engine
         self.attempts: list[Attempt] = []
+        self.ways: dict[tuple[str, str, int], Ahead] = {}
+
+    def begin(self, attempts: Sequence[Attempt], claimant: Claimant) -> None:
+        """Begin attempts that were claimed."""
+        self.attempts += attempts
+        for attempt in attempts:
+            way = self.engine.ahead(attempt, claimant)
+            if way is not None:
+                self.ways[key_of(attempt)] = way
+
+    def ended(self, attempt: Attempt, event: Succeed | Fail) -> Event | Told | None:
+        """Return what to report when an attempt ends; None where its chain goes on."""
+        way = self.ways.pop(key_of(attempt), None)
+        if way is None:
+            return event
+        following = self.engine.follow(way, event)
+        if following is None:
+            return way.told()
+        self.attempts.append(following)
+        self.ways[key_of(following)] = way
+        return None
+
+
+def key_of(attempt: Attempt) -> tuple[str, str, int]:
+    """Return what names an attempt."""
+    return attempt.run_id, attempt.path, attempt.token
 
 
 class Household:
@@ -144,8 +172,8 @@ def is_call(body: Any) -> bool:
 def claim(house: Household, process: Process, run_id: str, path: str) -> None:
     """Let a process claim a step."""
     until = house.clock.now() + timedelta(seconds=30)
-    handled = process.engine.claim(run_id, [path], Claimant("w", until, 1))
-    process.attempts += handled.attempts
+    claimant = Claimant("w", until, 1)
+    process.begin(process.engine.claim(run_id, [path], claimant).attempts, claimant)
 
 
 def claim_any(house: Household, process: Process) -> None:
@@ -161,11 +189,13 @@ def report(house: Household, process: Process, *, well: bool = False) -> None:
     if not process.attempts:
         return
     attempt = process.attempts.pop(house.random.randrange(len(process.attempts)))
-    event: Event = Succeed(path=attempt.path, token=attempt.token, output=None)
+    event: Succeed | Fail = Succeed(path=attempt.path, token=attempt.token, output=None)
     if not well and house.random.random() < 0.03:
         error = StepFailure(error_class="user", message="no")
         event = Fail(path=attempt.path, token=attempt.token, error=error)
-    process.engine.handle(attempt.run_id, event)
+    told = process.ended(attempt, event)
+    if told is not None:
+        process.engine.handle(attempt.run_id, told)
 
 
 def look_after(house: Household, process: Process) -> None:

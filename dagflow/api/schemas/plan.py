@@ -44,7 +44,8 @@ def _define(cls: type[Any], found: dict[str, JsonObject]) -> None:
     hints = typing.get_type_hints(cls, localns=dict(_NAMES))
     doc = (cls.__doc__ or "").strip().split("\n\n")[0]
     properties = {_key(it): _schema(hints[it.name], found) for it in fields(cls)}
-    found[name] = closed(properties, doc=" ".join(doc.split()))
+    optional = " ".join(_key(it) for it in fields(cls) if it.metadata.get("optional"))
+    found[name] = closed(properties, optional=optional, doc=" ".join(doc.split()))
 
 
 def _schema(kind: Any, found: dict[str, JsonObject]) -> JsonObject:

@@ -77,6 +77,7 @@ REPORT: Final[dict[str, JsonObject]] = {
             "after": ref("GraphSize"),
             "removed": listed(closed({"kind": TEXT, "name": TEXT, "reason": TEXT, "code": TEXT})),
             "fused": listed(listed(TEXT)),
+            "merged": listed(closed({"step": TEXT, "into": TEXT})),
         },
         doc="What pruning made of the graph.",
     ),

@@ -12,6 +12,7 @@ from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.outputs import closed
 from dagflow.compiler.planning.bodies import DEFAULT_MODEL, lowered_body
 from dagflow.compiler.planning.prune import Pruned
+from dagflow.compiler.planning.rename import Names, in_step, in_value, names_in
 from dagflow.compiler.source.schemas import schema_of
 from dagflow.compiler.types.credentials import rendered
 from dagflow.core.errors import ErrorClass
@@ -43,12 +44,13 @@ def lower(
 ) -> Plan:
     """Return the plan of a workflow without errors."""
     workflow = model.workflow
+    names = names_in(model, pruned.merged, "")
     return Plan(
         name=workflow.name.value,
         version=workflow.version.value if workflow.version else "",
         description=workflow.description.value if workflow.description else "",
         inputs_schema=closed({}) if workflow.inputs is None else schema_of(workflow.inputs),
-        outputs=tuple((name, typed.value) for name, typed in model.outputs.items()),
+        outputs=tuple((n, in_value(typed.value, names)) for n, typed in model.outputs.items()),
         outputs_schema=closed({name: t.schema for name, t in model.outputs.items()}),
         steps=_steps(model, pruned, ""),
         finally_=_steps(model, pruned, "finally"),
@@ -65,6 +67,7 @@ def lower(
         concurrency_limit=workflow.concurrency.limit.value if workflow.concurrency else None,
         layout=layout,
         source_name=workflow.source.name,
+        fused=pruned.fused,
     )
 
 
@@ -132,20 +135,23 @@ def _steps(model: Model, pruned: Pruned, block: str) -> tuple[PlanStep, ...]:
         return ()
     graph = pruned.graphs.blocks[block]
     kept = frozenset(graph.steps)
+    names = names_in(model, pruned.merged, block)
     return tuple(
-        _step(model, pruned, graph, facts)
+        _step(model, pruned, graph, facts, names)
         for facts in model.blocks[block].steps
         if facts.path in kept
     )
 
 
-def _step(model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFacts) -> PlanStep:
+def _step(
+    model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFacts, names: Names
+) -> PlanStep:
     """Return one step of the plan; a compensation stands in no graph."""
     step, workflow = facts.step, model.workflow
     of_kind = lowered_body(model, facts)
     arguments = facts.templates.get("with")
     compensation = facts.compensate
-    return PlanStep(
+    made = PlanStep(
         path=facts.path,
         kind=facts.kind,
         action=step.action.value if step.action else KINDS[facts.kind].action,
@@ -159,7 +165,9 @@ def _step(model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFac
         branches=_branches(pruned, facts),
         block=_steps(model, pruned, facts.path) if facts.kind in {"foreach", "repeat"} else (),
         child=facts.child,
-        compensate=None if compensation is None else _step(model, pruned, None, compensation),
+        compensate=None
+        if compensation is None
+        else _step(model, pruned, None, compensation, names),
         input_schema=facts.input,
         output_schema=facts.output,
         check_input=facts.check_input,
@@ -176,6 +184,8 @@ def _step(model: Model, pruned: Pruned, graph: BlockGraph | None, facts: StepFac
         line=step.name.span.line,
         column=step.name.span.column,
     )
+    inner = names_in(model, pruned.merged, facts.path) if made.block else names
+    return in_step(made, names, inner)
 
 
 def _edges(graph: BlockGraph | None, path: str) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ from dagflow.compiler.planning.conditions import (
     one_of,
 )
 from dagflow.compiler.planning.prune import Pruned
+from dagflow.compiler.planning.rename import Names, in_text, names_in
 from dagflow.core.findings import Removal
 from dagflow.core.plan import Constraint, RetryPolicy
 from dagflow.core.records import dataclass
@@ -53,6 +54,7 @@ class _Nature:
     times_out: bool
     waits_for: tuple[str, ...]
     folded: bool
+    names: Names
     idle: str = ""
 
     @property
@@ -74,10 +76,16 @@ class _Nature:
         return handler is not None and handler.continue_ is not None
 
     @property
+    def guard(self) -> str | None:
+        """Return the guard as it reads among the steps that are left."""
+        guard = self.facts.step.when
+        return None if guard is None else in_text(guard.value, self.names)
+
+    @property
     def when(self) -> str:
         """Return the guard, "true" where there is none or it is always true."""
-        guard = self.facts.step.when
-        return ALWAYS if guard is None or self.folded else tidy(guard.value)
+        guard = self.guard
+        return ALWAYS if guard is None or self.folded else tidy(guard)
 
     @property
     def start(self) -> str:
@@ -106,6 +114,7 @@ def _natures(model: Model, pruned: Pruned) -> Iterator[_Nature]:
     late = _may_time_out(model)
     for block in pruned.graphs.blocks.values():
         sources = {step: pruned.graphs.facts[step] for step in block.steps}
+        names = names_in(model, pruned.merged, block.path)
         for facts in sources.values():
             for each, graph in ((facts, block), (facts.compensate, None)):
                 if each is not None:
@@ -117,6 +126,7 @@ def _natures(model: Model, pruned: Pruned) -> Iterator[_Nature]:
                         times_out=each.path in late,
                         waits_for=_waits_for(each),
                         folded=each.path in pruned.folded,
+                        names=names,
                         idle=pruned.idle[each.path].text if each.path in pruned.idle else "",
                     )
 
@@ -170,7 +180,7 @@ def _known(nature: _Nature, memory: Memory) -> tuple[Constraint, ...]:
         nature.facts.path,
         nature.facts.kind,
         nature.facts.effects,
-        None if nature.facts.step.when is None else nature.facts.step.when.value,
+        nature.guard,
         _handling(nature.facts),
         None if nature.graph is None else _surroundings(nature, nature.graph),
         nature.retry,

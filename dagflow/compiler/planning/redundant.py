@@ -5,15 +5,15 @@ from __future__ import annotations
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import Edge
 from dagflow.compiler.graph.rings import Pair
-from dagflow.compiler.proofs.reach import needed
 
 
 def redundant(block: BlockGraph) -> frozenset[Pair]:
-    """Return the pairs u → w whose control edge can go, w joining `all`.
+    """Return the pairs u → w whose control edge can go.
 
-    That is where some other step v must have succeeded before w starts, and u before v: by
-    success edges into steps that wait for all of theirs, and by plain reads. A pair that also
-    has a data edge stays. Linear in the edges but for the bits.
+    That is where it and every edge of some longer way from u to w waits for success and leads to
+    a step that joins `all`: then u has surely succeeded before w starts, and w is skipped without
+    it. A plain read is such an edge, too. A pair that also has a data edge stays. Linear in the
+    edges but for the bits.
     """
     bit = {step: 1 << index for index, step in enumerate(block.order)}
     certain: dict[str, int] = {}  # the steps whose success is certain when one becomes ready
@@ -36,15 +36,18 @@ def redundant(block: BlockGraph) -> frozenset[Pair]:
 
 def _strong(block: BlockGraph, step: str) -> tuple[str, ...]:
     """Return the steps that must have succeeded for this one to become ready."""
+    if block.join(step).mode != "all":
+        return ()
     edges = block.incoming.get(step, ())
-    needs = block.needs(step)
-    if needed(block.join(step), len(edges)) < len(edges):
-        return needs
-    return (*needs, *(edge.source for edge in edges if set(edge.on) <= {"success"}))
+    return (*block.needs(step), *(edge.source for edge in edges if _waits_for_success(edge)))
+
+
+def _waits_for_success(edge: Edge) -> bool:
+    return edge.on == ("success",) and not edge.branches
 
 
 def _may_go(block: BlockGraph, edge: Edge) -> bool:
-    """Tell whether the success of its source is enough for the edge, and its target joins all."""
-    if block.join(edge.target).mode != "all" or not {"success", "done"} & set(edge.on):
-        return False
-    return all(data.source != edge.source for data in block.reads.get(edge.target, ()))
+    """Tell whether an edge waits for success, and no read makes the pair one anyway."""
+    return _waits_for_success(edge) and all(
+        data.source != edge.source for data in block.reads.get(edge.target, ())
+    )

@@ -46,9 +46,10 @@ def _step(step: ViewStep) -> str:
 
 def _edge(edge: ViewEdge) -> str:
     style = "dotted" if edge.removed else "dashed" if edge.is_data else "solid"
+    width = ", penwidth=2.6" if edge.fused else ""
     return (
         f"  {quoted(edge.source)} -> {quoted(edge.target)} "
-        f"[label={quoted(edge.label)}, style={style}];"
+        f"[label={quoted(edge.label)}, style={style}{width}];"
     )
 
 

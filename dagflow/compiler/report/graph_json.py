@@ -33,6 +33,7 @@ def graph(view: GraphView) -> JsonObject:
             "kind": "data" if edge.is_data else "control",
             "label": edge.label,
             "removed": edge.removed,
+            "fused": edge.fused,
         }
         for block in view.blocks
         for edge in block.edges

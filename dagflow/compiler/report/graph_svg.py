@@ -47,7 +47,7 @@ def _marks(drawing: Drawing) -> Iterator[str]:
 
 def _arrow(arrow: Arrow) -> str:
     edge = arrow.edge
-    kind = "removed " if edge.removed else ""
+    kind = "removed " if edge.removed else "fused " if edge.fused else ""
     if edge.label.startswith(("failure", "goto")):
         kind += "failure"
     body = curve(arrow.points, "arrow data" if edge.is_data else "arrow")

@@ -23,6 +23,7 @@ def render(
             _head(report, about),
             _drawings(report, before, after),
             _removed(report),
+            _fused(report),
             _tools(report),
             _source(report, source),
         )
@@ -108,6 +109,17 @@ def _removed(report: Report) -> str:
     summary = counted(len(rows), "removal")
     return (
         f"<section><h2>Pruned</h2><details><summary>{summary}</summary>{shown}</details></section>"
+    )
+
+
+def _fused(report: Report) -> str:
+    if not report.fused:
+        return ""
+    chains = (" → ".join(f"<code>{text(step)}</code>" for step in chain) for chain in report.fused)
+    rows = "".join(f"<li>{chain}</li>" for chain in chains)
+    return (
+        "<section><h2>Fused</h2><p>Each chain is one dispatch, and is recorded together.</p>"
+        f"<ul>{rows}</ul></section>"
     )
 
 

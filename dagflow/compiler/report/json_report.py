@@ -27,6 +27,7 @@ def to_json(report: Report, *, timings: bool = False) -> JsonObject:
                 for r in report.removed
             ],
             "fused": [list(group) for group in report.fused],
+            "merged": [{"step": step, "into": other} for step, other in report.merged],
         },
         "bounds": _bounds(report.bounds),
         "tools": [{"id": name, "version": version} for name, version in report.tools],

@@ -60,7 +60,8 @@ def _shape(step: ViewStep) -> str:
 
 
 def _arrow(edge: ViewEdge) -> str:
-    line = "-.->" if edge.is_data or edge.removed else "-->"
+    loose = edge.is_data or edge.removed
+    line = "==>" if edge.fused else "-.->" if loose else "-->"
     return f'{line}|"{quoted(edge.label)}"|' if edge.label else line
 
 

@@ -25,6 +25,7 @@ STYLE = """
              stroke: var(--paper); stroke-width: 4px; }
 .dg .failure .arrow { stroke: var(--bad); } .dg .failure .label { fill: var(--bad); }
 .dg .removed { opacity: 0.35; } .dg .removed .box { stroke-dasharray: 3 3; }
+.dg .fused .arrow { stroke-width: 3; }
 .dg .good { stroke: var(--good); } .dg .bad { stroke: var(--bad); }
 .dg .wait { stroke: var(--wait); }
 """.strip()

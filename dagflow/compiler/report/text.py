@@ -109,6 +109,7 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
         + (f" [{removal.code}]" if removal.code else "")
         for removal in shown
     ]
+    lines += [f"  fused {' → '.join(map(clean, chain))}: one dispatch" for chain in report.fused]
     return [*lines, ""]
 
 
@@ -142,6 +143,9 @@ def _summary(report: Report, paint: _Paint) -> str:
     graph = _size(report.before)
     if report.after != report.before:
         graph += f" → {_size(report.after)} after pruning"
+    if report.fused:
+        steps = sum(map(len, report.fused))
+        graph += f", {steps} of them in {counted(len(report.fused), 'fused chain')}"
     line = f"{paint('ok', 'ok')} {clean(report.workflow)}: {graph}"
     return f"{line}; {said or 'no findings'}"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
 
 from dagflow.core.findings import Removal
 from dagflow.core.plan import ControlEdge, Place, Plan, PlanStep
@@ -26,7 +28,10 @@ class ViewStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEdge:
-    """One arrow. `label` is "" for plain success and for data; `note` is what hovering shows."""
+    """One arrow. `label` is "" for plain success and for data; `note` is what hovering shows.
+
+    `fused` tells that its two steps are done in one dispatch, one after the other.
+    """
 
     source: str
     target: str
@@ -34,6 +39,7 @@ class ViewEdge:
     label: str = ""
     note: str = ""
     removed: bool = False
+    fused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +88,15 @@ def _blocks(
             path=path,
             title=title,
             steps=tuple(_step(step, plan.layout, faded) for step in steps),
-            edges=tuple(_edges(steps, faded)),
+            edges=tuple(_edges(steps, faded, _links(plan))),
         )
     for step in steps:
         yield from _blocks(plan, step.block, step.path, _title(step), faded)
+
+
+def _links(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Return the pairs of steps that follow one another in a chain."""
+    return frozenset(pair for chain in plan.fused for pair in pairwise(chain))
 
 
 def _title(step: PlanStep) -> str:
@@ -107,13 +118,18 @@ def _step(
     )
 
 
-def _edges(steps: tuple[PlanStep, ...], faded: frozenset[tuple[str, str]]) -> Iterator[ViewEdge]:
+def _edges(
+    steps: tuple[PlanStep, ...],
+    faded: frozenset[tuple[str, str]],
+    links: frozenset[tuple[str, str]],
+) -> Iterator[ViewEdge]:
     by_path = {step.path: step for step in steps}
     for step in steps:
         control = {edge.step for edge in step.after}
         for edge in step.after:
             if edge.step in by_path:
-                yield _control(edge, by_path[edge.step], step, faded)
+                drawn = _control(edge, by_path[edge.step], step, faded)
+                yield replace(drawn, fused=(edge.step, step.path) in links)
         for source in dict.fromkeys((*step.needs, *step.awaits)):
             if source in by_path and source not in control:
                 yield ViewEdge(
@@ -122,6 +138,7 @@ def _edges(steps: tuple[PlanStep, ...], faded: frozenset[tuple[str, str]]) -> It
                     is_data=True,
                     note=_reading(step, source),
                     removed=("edge", f"{source} -> {step.path}") in faded,
+                    fused=(source, step.path) in links,
                 )
 
 

@@ -88,6 +88,7 @@ class PlanIndex:
         self.sites: dict[str, Site] = {}
         self.signals: dict[str, list[Site]] = {}
         self.compensated = False
+        self._fused = {path: (chain, n) for chain in plan.fused for n, path in enumerate(chain, 1)}
         self._moves = _moves_of(plan)
         self._reads: dict[int, tuple[object, Reads]] = {}
         self.top = self._block("steps", None, "", plan.steps)
@@ -101,6 +102,16 @@ class PlanIndex:
             reads = value.reads if isinstance(value, Expression) else tuple(_reads_in(value))
             known = self._reads[id(value)] = (value, reads)
         return known[1]
+
+    def behind(self, path: str) -> Iterator[str]:
+        """Yield the names of the steps that follow a step (by its static path) in its chain."""
+        chain, place = self._fused.get(path, ((), 0))
+        return (name_of(chain[n]) for n in range(place, len(chain)))
+
+    def is_fused(self, path: str) -> bool:
+        """Tell whether a step (by its static path) is followed by another in a chain."""
+        chain, place = self._fused.get(path, ((), 0))
+        return place < len(chain)
 
     def _block(
         self, kind: BlockKind, owner: Site | None, prefix: str, steps: Iterable[PlanStep]

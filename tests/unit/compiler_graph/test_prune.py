@@ -106,13 +106,35 @@ def test_edge_stays_where_it_waits_for_something_else_than_success() -> None:
     assert ("u", "w") in pairs_of(*steps)
 
 
-def test_done_edge_goes_where_success_is_certain() -> None:
+def test_edge_that_fires_whatever_its_source_came_to_stays() -> None:
     steps = made("u"), made("v", after=["u"]), made("w", after=[("u", "done"), "v"])
 
-    assert pairs_of(*steps) == {("u", "v"), ("v", "w")}
+    assert ("u", "w") in pairs_of(*steps)
 
 
-def test_edge_over_a_plain_read_goes_whatever_the_join_of_the_reader() -> None:
+def test_edge_stays_where_a_failure_would_still_lead_to_the_target() -> None:
+    steps = (
+        made("a", goto="c", effects="once"),
+        made("b", after=["a"]),
+        made("c", after=["a", ("b", "done")]),
+    )
+
+    assert ("a", "c") in pairs_of(*steps)
+
+
+def test_edge_stays_where_the_way_leads_over_a_branch() -> None:
+    switch = made("route", after=["u"], branches=[("x", ["w"]), (None, [])])
+
+    assert ("u", "w") in pairs_of(made("u"), switch, made("w", after=["u"]))
+
+
+def test_edge_over_a_plain_read_goes() -> None:
+    steps = made("u"), made("v", reads=["u"]), made("w", after=["u", "v"])
+
+    assert ("u", "w") not in pairs_of(*steps)
+
+
+def test_edge_over_a_plain_read_stays_where_the_reader_joins_any() -> None:
     steps = (
         made("u"),
         made("x"),
@@ -120,7 +142,7 @@ def test_edge_over_a_plain_read_goes_whatever_the_join_of_the_reader() -> None:
         made("w", after=["u", "v"]),
     )
 
-    assert ("u", "w") not in pairs_of(*steps)
+    assert ("u", "w") in pairs_of(*steps)
 
 
 def test_edge_stays_in_a_join_of_any_though_a_read_makes_it_certain() -> None:
