@@ -165,7 +165,10 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     _run(state, "graph", checks)
     if state.failed:
         return _Whole(before=graphs.size, after=graphs.size)
-    pruned = state.timed("prune", lambda: pruner.prune(model, graphs, reached, enabled=pruning))
+    pruned = state.timed(
+        "prune",
+        lambda: pruner.prune(model, graphs, reached, enabled=pruning, memory=state.memory),
+    )
     bounded = state.timed("bounds", lambda: _bounded(model, pruned, checks.site))
     _run(state, "plan", replace(checks, pruned=pruned, bounds=bounded))
     whole = _Whole(

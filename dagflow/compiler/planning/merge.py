@@ -8,15 +8,17 @@ in every run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import AnyEdge, DataEdge, Edge
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.rename import in_expression, names_in
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.compiler.types.composites import collected
+from dagflow.core.plan import Expression
 from dagflow.core.records import dataclass
 from dagflow.core.values import canonical
 from dagflow.expr.ast import without_places
@@ -35,6 +37,7 @@ class Merger:
     model: Model
     facts: Mapping[str, StepFacts]
     reach: Reach
+    memory: Memory
     into: dict[str, str] = field(default_factory=dict)
     _told: frozenset[str] | None = None
 
@@ -89,7 +92,7 @@ class _InBlock:
         self._place = {step: index for index, step in enumerate(graph.steps)}
         self._edges: dict[str, dict[str, Edge]] = {}
         self._readers: dict[str, list[str]] = {}
-        self._known: dict[str, bytes] = {}
+        self._known: dict[str, Hashable] = {}
         for edge in graph.edges():
             self._edges.setdefault(edge.source, {})[edge.target] = edge
         for data in graph.data():
@@ -131,22 +134,31 @@ class _InBlock:
         join = graph.join(step).mode if len(edges) > 1 else "all"
         return frozenset(edges.items()), frozenset(reads.items()), join
 
-    def _said(self, step: str) -> bytes:
+    def _said(self, step: str) -> Hashable:
         """Return what a step does; what it reads was looked at before it."""
         if step not in self._known:
             self._known[step] = self._says(step)
         return self._known[step]
 
-    def _says(self, step: str) -> bytes:
+    def _says(self, step: str) -> Hashable:
         """Return what a step does, in one form."""
-        facts = self._merger.facts[step]
+        facts, number = self._merger.facts[step], self._merger.memory.number
         written = facts.step
-        asts = [
-            None if lowered is None else without_places(in_expression(lowered, self._names).ast)
-            for lowered in map(facts.lowered.get, ("when", "expression"))
-        ]
-        where = [None if at is None else at.value for at in (written.priority, written.queue)]
-        return canonical([*asts, facts.output, facts.check_output, *where])
+        return (
+            *(self._meant(facts.lowered.get(name)) for name in ("when", "expression")),
+            number(facts.output),
+            facts.check_output,
+            *(None if at is None else at.value for at in (written.priority, written.queue)),
+        )
+
+    def _meant(self, written: Expression | None) -> bytes | None:
+        """Return what an expression means among the steps that are left."""
+        if written is None:
+            return None
+        meant = in_expression(written, self._names)
+        if meant is not written:
+            return _one_form(meant)
+        return self._merger.memory.about("meant", written.ast, lambda: _one_form(meant))
 
     def _can_be(self, step: str, first: str) -> bool:
         """Tell whether nobody could tell that a step has become another.
@@ -166,6 +178,10 @@ class _InBlock:
             (mine[it].on, mine[it].branches) == (its[it].on, its[it].branches)
             for it in mine.keys() & its.keys()
         )
+
+
+def _one_form(expression: Expression) -> bytes:
+    return canonical(without_places(expression.ast))
 
 
 def _sink(merger: Merger, block: str) -> str | None:

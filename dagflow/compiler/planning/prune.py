@@ -10,6 +10,7 @@ from dataclasses import field
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import Edge, branch_targets, sibling
+from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.fuse import fused
 from dagflow.compiler.planning.keep import leaving, stops_at_once
@@ -47,7 +48,14 @@ class Pruned:
     fused: tuple[tuple[str, ...], ...] = ()
 
 
-def prune(model: Model, graphs: Graphs, reach: Reach, *, enabled: bool = True) -> Pruned:
+def prune(
+    model: Model,
+    graphs: Graphs,
+    reach: Reach,
+    *,
+    enabled: bool = True,
+    memory: Memory | None = None,
+) -> Pruned:
     """Return the graphs without what no run can show; with `enabled` false, as they are."""
     if not enabled:
         size = graphs.size
@@ -55,7 +63,8 @@ def prune(model: Model, graphs: Graphs, reach: Reach, *, enabled: bool = True) -
         return Pruned(graphs=graphs, before=size, after=size, idle=idle, targets=targets)
     gone = leaving(model, graphs, reach)
     patient = stops_at_once(model)
-    merger = Merger(model=model, facts=graphs.facts, reach=reach)
+    memory = Memory() if memory is None else memory
+    merger = Merger(model=model, facts=graphs.facts, reach=reach, memory=memory)
     blocks = {
         path: _lean(merger.block(_block(block, gone, reach, patient=patient)))
         for path, block in graphs.blocks.items()

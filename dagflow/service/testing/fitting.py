@@ -116,7 +116,12 @@ def _step(
     known = [path for path in subject.steps if not top or _is_top(path)]
     if chosen is not None and static in known:
         return subject.steps[static]
-    if static in subject.pruned:
+    if static in subject.merged:
+        other = subject.merged[static]
+        said = f"step `{key.value}` does what `{other}` does, and became one with it"
+        fixes = (Fix(f"write `{other}`", (Edit(key.span, other),)),)
+        yield trouble(said, key.span, f"expect it of `{other}`", fixes=fixes)
+    elif static in subject.pruned:
         said = f"step `{key.value}` was pruned: no run shows it"
         yield trouble(said, key.span, "`dagflow check` says why")
     elif top and static in subject.steps:

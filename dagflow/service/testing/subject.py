@@ -18,13 +18,15 @@ class Subject:
     """What is tested.
 
     `steps` are the steps by their static path, those of child runs as `call/fetch`; `tools` each
-    one's plan of tools; `pruned` the names that pruning took out of the plan; `operations` the ids
-    of operations by the names that steps may call them; `folders` where the workflows' files are.
+    one's plan of tools; `pruned` the names that pruning took out of the plan, `merged` those that
+    equal steps stand for; `operations` the ids of operations by the names that steps may call
+    them; `folders` where the workflows' files are.
     """
 
     plan: Plan
     steps: Mapping[str, PlanStep]
     pruned: frozenset[str]
+    merged: Mapping[str, str]
     operations: Mapping[str, frozenset[str]]
     folders: tuple[str, ...]
 
@@ -60,6 +62,7 @@ def load(path: str) -> tuple[Subject | None, Checked]:
         plan=plan,
         steps=dict(_steps(plan, "")),
         pruned=frozenset(it.name for it in checked.report.removed if it.kind == "step"),
+        merged=dict(checked.report.merged),
         operations=_operations(bundle),
         folders=tuple(dict.fromkeys(_folders(bundle))),
     )

@@ -98,6 +98,7 @@ def test_json_has_places_and_kinds_of_edges(drawn: GraphView) -> None:
         "kind": "data",
         "label": "",
         "removed": False,
+        "fused": True,
     } in (graph["edges"])
     labels = {(edge["from"], edge["to"]): edge["label"] for edge in graph["edges"]}
     assert labels["each", "alarm"] == "failure"

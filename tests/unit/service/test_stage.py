@@ -119,6 +119,26 @@ def test_a_step_that_was_pruned_is_told_as_such(tmp_path: Path) -> None:
     assert [it.message for it in found.findings] == ["step `b` was pruned: no run shows it"]
 
 
+MERGED = """\
+dagflow: 1
+name: it
+steps:
+  a: {transform: "inputs.n + 1"}
+  b: {transform: "inputs.n + 1"}
+inputs: {n: integer}
+outputs: {both: "${{ steps.a.output + steps.b.output }}"}
+"""
+
+
+def test_a_step_that_became_one_with_another_is_expected_under_its_name(tmp_path: Path) -> None:
+    cases = "cases: [{name: it, inputs: {n: 1}, expect: {steps: {b: succeeded}}}]\n"
+
+    (finding,) = play(tmp_path, MERGED, cases).findings
+
+    assert finding.message == "step `b` does what `a` does, and became one with it"
+    assert [edit.text for fix in finding.fixes for edit in fix.edits] == ["a"]
+
+
 SECRET = """\
 dagflow: 1
 name: it
