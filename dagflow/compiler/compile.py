@@ -19,13 +19,14 @@ from dagflow.compiler.planning.lower import lower
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.claims import claims_of
 from dagflow.compiler.proofs.labels.steps import Labels
-from dagflow.compiler.rule import Checks, Rule, Stage
+from dagflow.compiler.proofs.labels.texts import texts_of
+from dagflow.compiler.rule import Check, Checks, Rule, Stage
 from dagflow.compiler.rules import ALL
 from dagflow.compiler.source.parse import Parsed, parse
 from dagflow.compiler.types.infer import model_of
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Bounds, Finding, GraphSize, Removal, Report, Severity
-from dagflow.core.plan import Plan
+from dagflow.core.plan import Plan, Texts
 from dagflow.core.records import dataclass
 from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.source import Source
@@ -181,7 +182,8 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
     )
     if state.failed:
         return whole
-    return _planned(state, model, pruned, whole)
+    texts = state.timed("proofs", lambda: texts_of(model, graphs, reached))
+    return _planned(state, model, pruned, whole, texts)
 
 
 def _bounded(model: Model, pruned: pruner.Pruned, site: Site) -> Bounds:
@@ -189,12 +191,14 @@ def _bounded(model: Model, pruned: pruner.Pruned, site: Site) -> Bounds:
     return deadlines.judged(bounds.bounds(model, pruned, found), model, pruned, found, site)
 
 
-def _planned(state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole) -> _Whole:
+def _planned(
+    state: _Pass, model: Model, pruned: pruner.Pruned, whole: _Whole, texts: Texts | None
+) -> _Whole:
     constraints, idle = state.timed(
         "lower", lambda: machine.constraints(model, pruned, state.memory)
     )
     places = state.timed("lower", lambda: layout.places(pruned, state.memory))
-    plan = state.timed("lower", lambda: lower(model, pruned, constraints, places))
+    plan = state.timed("lower", lambda: lower(model, pruned, constraints, places, texts))
     return replace(
         whole, plan=plan, removed=(*whole.removed, *idle), tools=tuple(_tools(plan, model.catalog))
     )
@@ -213,7 +217,7 @@ def _run(state: _Pass, stage: Stage, checks: Checks) -> None:
     No stage speaks of a step that is broken already, and from the graph on not of its block.
     """
     root = checks.workflow.root if checks.workflow is not None else None
-    chosen = (rule for rule in ALL if rule.stage == stage)
+    chosen = ((rule, check) for rule in ALL for check in rule.checks_at(stage))
     found = state.timed(f"rules.{stage}", lambda: list(_violations(chosen, checks)))
     for rule, violation in found:
         if checks.broken and not _may_speak(violation, stage, checks):
@@ -224,9 +228,11 @@ def _run(state: _Pass, stage: Stage, checks: Checks) -> None:
             state.broken[violation.step] = None
 
 
-def _violations(rules: Iterable[Rule], checks: Checks) -> Iterator[tuple[Rule, Violation]]:
-    for rule in rules:
-        for violation in rule.check(checks):
+def _violations(
+    chosen: Iterable[tuple[Rule, Check]], checks: Checks
+) -> Iterator[tuple[Rule, Violation]]:
+    for rule, check in chosen:
+        for violation in check(checks):
             yield rule, violation
 
 

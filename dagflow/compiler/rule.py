@@ -92,7 +92,10 @@ Check: TypeAlias = Callable[[Checks], Iterator[Violation]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `doc` is its page; `stage` says what its check needs."""
+    """One rule. `doc` is its page; `stage` says what its check needs.
+
+    `later` is what it finds at a stage after that one.
+    """
 
     code: str
     name: str
@@ -100,6 +103,14 @@ class Rule:
     doc: str
     check: Check
     stage: Stage
+    later: tuple[Stage, Check] | None = None
+
+    def checks_at(self, stage: Stage) -> Iterator[Check]:
+        """Yield the checks that the rule makes at a stage."""
+        if self.stage == stage:
+            yield self.check
+        if self.later is not None and self.later[0] == stage:
+            yield self.later[1]
 
     def finding(self, violation: Violation, root: Node | None) -> Finding:
         """Return the finding that a violation of this rule is, in the document of that root."""
@@ -121,10 +132,17 @@ class Rule:
         )
 
 
-def rule(code: str, name: str, severity: Severity, stage: Stage) -> Callable[[Check], Rule]:
+def rule(
+    code: str,
+    name: str,
+    severity: Severity,
+    stage: Stage,
+    *,
+    later: tuple[Stage, Check] | None = None,
+) -> Callable[[Check], Rule]:
     """Make a `Rule` of a check; the check's docstring becomes the rule's page."""
 
     def declare(check: Check) -> Rule:
-        return Rule(code, name, severity, check.__doc__ or "", check, stage)
+        return Rule(code, name, severity, check.__doc__ or "", check, stage, later)
 
     return declare

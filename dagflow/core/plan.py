@@ -246,6 +246,43 @@ class BudgetLimits:
     cost: float | None = None
 
 
+Reaches: TypeAlias = Literal["decides", "asks", "acts"]
+"""What text does where it ends: it decides what is done (a program, a system message, a header,
+what a request changes) · a model is asked with it, and what that writes changes something
+outside · it changes something outside itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedText:
+    """Where text that is given to a workflow as an input comes to matter inside of it.
+
+    `step` is the static path of the step, `call/step` inside another workflow; `message` says
+    what text that decides would be there.
+    """
+
+    input: str
+    how: Reaches
+    step: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenText:
+    """Whose text an output may hold: labels of what the workflow reads itself, and its inputs."""
+
+    output: str
+    labels: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """What whoever calls a workflow must know of the text that goes in and comes out."""
+
+    reached: tuple[ReachedText, ...] = ()
+    given: tuple[GivenText, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Plan:
     """A whole workflow, proven. Times are in seconds.
@@ -254,6 +291,7 @@ class Plan:
     (plain JSON, with its servers, security and reference closure); `models` each model route;
     `inputs_schema` is a closed object whose defaults are filled in at submission. `fused` are
     chains of steps (static paths) that a worker may do one after another and report together.
+    `texts` is None where no text from outside goes through the workflow.
     """
 
     name: str
@@ -279,6 +317,7 @@ class Plan:
     layout: Mapping[str, Place] = field(default_factory=dict)
     source_name: str = ""
     fused: tuple[tuple[str, ...], ...] = field(default=(), metadata={"optional": True})
+    texts: Texts | None = field(default=None, metadata={"optional": True})
     _digest: str = field(
         default="", init=False, repr=False, compare=False, metadata={"json": "digest"}
     )

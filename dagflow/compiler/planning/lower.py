@@ -27,6 +27,7 @@ from dagflow.core.plan import (
     Place,
     Plan,
     PlanStep,
+    Texts,
 )
 from dagflow.core.steps import KINDS
 from dagflow.core.values import JsonObject, JsonValue
@@ -41,6 +42,7 @@ def lower(
     pruned: Pruned,
     constraints: tuple[Constraint, ...],
     layout: Mapping[str, Place],
+    texts: Texts | None = None,
 ) -> Plan:
     """Return the plan of a workflow without errors."""
     workflow = model.workflow
@@ -68,6 +70,7 @@ def lower(
         layout=layout,
         source_name=workflow.source.name,
         fused=pruned.fused,
+        texts=texts,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from dagflow.compiler.model import Model, StepFacts, Typed
 from dagflow.compiler.proofs.labels.carrying import carries
 from dagflow.compiler.proofs.labels.steps import Labels
-from dagflow.compiler.proofs.labels.trails import Trails
+from dagflow.compiler.proofs.labels.trails import Label, Trails, is_outside, only
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.records import dataclass
@@ -26,10 +26,14 @@ Place: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A piece of what a step takes that carries labels. `paths` are those that it reads."""
+    """A piece of what a step takes that carries labels. `paths` are those that it reads.
+
+    `name` is the field of `with` that it stands in, or the template's own name.
+    """
 
     facts: StepFacts
     typed: Typed
+    name: str
     place: Place
     trails: Trails
     paths: tuple[Path, ...]
@@ -51,28 +55,40 @@ def is_acting(facts: StepFacts) -> bool:
     return network is not None and bool(network.value)
 
 
-def taken(labels: Labels, facts: StepFacts) -> Iterator[Taken]:
-    """Yield the labelled pieces of what a step takes, in the order of the file."""
-    if facts.step.trust is not None:
-        return
+def taken(
+    labels: Labels, facts: StepFacts, wanted: Callable[[Label], bool] = is_outside
+) -> Iterator[Taken]:
+    """Yield the pieces of what a step takes that carry wanted labels, in the order of the file.
+
+    Of a step that says why it trusts what it takes, none.
+    """
+    if facts.step.trust is None or not facts.step.trust.value.strip():
+        yield from labelled(labels, facts, wanted)
+
+
+def labelled(labels: Labels, facts: StepFacts, wanted: Callable[[Label], bool]) -> Iterator[Taken]:
+    """Yield the pieces of what a step takes that carry wanted labels, trusted or not."""
     for key, typed in facts.templates.items():
         if key.startswith("on_error."):
             continue
-        for place, leaf in _leaves(facts, key, typed):
-            trails = labels.of(facts, leaf)
+        for name, place, leaf in _leaves(facts, key, typed):
+            trails = only(labels.of(facts, leaf), wanted)
             if trails and carries(leaf.schema):
                 paths = tuple(dict.fromkeys(p for each in leaf.checked for p in each.paths))
-                yield Taken(facts=facts, typed=leaf, place=place, trails=trails, paths=paths)
+                yield Taken(
+                    facts=facts, typed=leaf, name=name, place=place, trails=trails, paths=paths
+                )
 
 
-def _leaves(facts: StepFacts, key: str, typed: Typed) -> Iterator[tuple[Place, Typed]]:
-    if key == "with" and facts.operation is not None and isinstance(typed.node, MappingNode):
-        for (name, _), part in zip(typed.node.entries, typed.parts, strict=True):
-            place = _GROUPS.get(str(name.value), "value")
-            yield from ((place, leaf) for leaf in _parts(part))
+def _leaves(facts: StepFacts, key: str, typed: Typed) -> Iterator[tuple[str, Place, Typed]]:
+    if key == "with" and isinstance(typed.node, MappingNode):
+        groups = _GROUPS if facts.operation is not None else {}
+        for (entry, _), part in zip(typed.node.entries, typed.parts, strict=True):
+            name = str(entry.value)
+            yield from ((name, groups.get(name, "value"), leaf) for leaf in _parts(part))
         return
     place = "system" if _is_system(facts, key) else _BY_KEY.get((facts.kind, key), "value")
-    yield from ((place, leaf) for leaf in _parts(typed))
+    yield from ((key, place, leaf) for leaf in _parts(typed))
 
 
 def _is_system(facts: StepFacts, key: str) -> bool:

@@ -13,14 +13,28 @@ from dagflow.compiler.names.scopes import item_names
 from dagflow.compiler.proofs.guards import ast_of
 from dagflow.compiler.proofs.labels.carrying import carries
 from dagflow.compiler.proofs.labels.expressions import Reading, fields_of, labels_of
-from dagflow.compiler.proofs.labels.trails import CLEAN, Trail, Trails, joined, through
+from dagflow.compiler.proofs.labels.trails import (
+    CLEAN,
+    DERIVED,
+    INPUT,
+    Label,
+    Trail,
+    Trails,
+    is_input,
+    is_outside,
+    joined,
+    only,
+    through,
+)
 from dagflow.compiler.proofs.schemas import schema_at
 from dagflow.compiler.types.composites import collected
 from dagflow.core.findings import Related
-from dagflow.core.plan import Plan, steps_of
+from dagflow.core.node import Mapping as MappingNode
+from dagflow.core.plan import GivenText
 from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.steps.wait import Wait
+from dagflow.core.workflow import FieldDecl
 from dagflow.expr.ast import Path
 
 ROUNDS: Final = 3
@@ -42,13 +56,15 @@ class Given:
 
 
 class Labels:
-    """The labels of one workflow's values."""
+    """The labels of one workflow's values; with `inputs`, those of its inputs, too."""
 
-    def __init__(self, model: Model, graphs: Graphs) -> None:
+    def __init__(self, model: Model, graphs: Graphs, *, inputs: bool = False) -> None:
         self._model = model
+        self._inputs = inputs
         self._given: dict[str, Given] = {}
         self._by_place = {facts.step.name.span: facts for facts in model.steps()}
-        if not any(_is_source(facts) for facts in model.steps()):
+        is_source = inputs or model.workflow.secrets or any(map(brings, model.steps()))
+        if not is_source:
             return
         rounds = ROUNDS if any(block.kind == "repeat" for block in model.blocks.values()) else 1
         for _ in range(rounds):
@@ -69,8 +85,11 @@ class Labels:
         """Return the step where a trail begins."""
         return self._by_place.get(trail[0].span)
 
-    def of(self, facts: StepFacts, typed: Typed) -> Trails:
-        """Return the labels of a template's value: none where its type can carry no text."""
+    def of(self, facts: StepFacts | None, typed: Typed) -> Trails:
+        """Return the labels of a template's value: none where its type can carry no text.
+
+        `facts` is the step that it is of, None for the outputs of the workflow.
+        """
         if not carries(typed.schema):
             return CLEAN
         parts = [self.of(facts, part) for part in typed.parts]
@@ -95,8 +114,9 @@ class Labels:
         """A step that makes its output of what it takes."""
         taken = self.taken(facts, lambda key: not key.startswith("on_error."))
         network = getattr(facts.step.body, "network", None)
-        if network is not None and network.value:
-            return Given(joined((taken, _source(facts, "untrusted", "reads the network"))))
+        if network is not None and network.value:  # its secrets are for whom it asks there
+            read = _source(facts, "untrusted", "reads the network")
+            return Given(joined((only(taken, _is_no_secret), read)))
         return Given(through(taken, _place(facts, "makes its output of it")))
 
     def of_tool(self, facts: StepFacts) -> Given:
@@ -106,12 +126,13 @@ class Labels:
     def of_model(self, facts: StepFacts) -> Given:
         """A model's answer may be what the texts in its prompt told it to say."""
         asked = self.taken(facts, lambda key: not key.startswith("on_error."))
-        said = _place(facts, "a model writes its answer of it")
+        told = through(asked, _place(facts, "a model writes its answer of it"))
         own = _source(facts, "model", "gives what a model says")
-        if "untrusted" not in asked:
-            return Given(own)
-        trail = through(asked, said)["untrusted"]
-        return Given({"model": trail, "untrusted": trail})
+        inputs = only(told, is_input)
+        if "untrusted" not in told:
+            return Given(joined((own, inputs)))
+        trail = told["untrusted"]
+        return Given(joined(({"model": trail, "untrusted": trail}, inputs)))
 
     def of_wait(self, facts: StepFacts) -> Given:
         """A signal's payload is written by whoever sends it."""
@@ -139,11 +160,32 @@ class Labels:
         return Given(through(whole, _place(facts, "collects it")))
 
     def of_child(self, facts: StepFacts) -> Given:
-        """A called workflow gives what it reads itself, and what it is given."""
-        taken = through(self.taken(facts, lambda key: key == "with"), _place(facts, "passes it on"))
-        outside = facts.child is not None and _reads_outside(facts.child)
-        text = "gives what a workflow read outside"
-        return Given(joined((taken, _source(facts, "untrusted", text) if outside else CLEAN)))
+        """A called workflow gives what it reads itself, and what it is given, as its plan says."""
+        texts = facts.child.texts if facts.child is not None else None
+        if texts is None:
+            return Given()
+        fields = {
+            each.output: joined((*_labelled(facts, each), *self._passed(facts, each)))
+            for each in texts.given
+        }
+        rest = {name: CLEAN for name, _ in facts.child.outputs} if facts.child else {}
+        return Given(joined(fields.values()), {**rest, **fields})
+
+    def _passed(self, facts: StepFacts, given: GivenText) -> Iterator[Trails]:
+        """Yield the labels of what a called workflow is given and puts into one of its outputs."""
+        place = _place(facts, "passes it on")
+        for name in given.inputs:
+            yield through(self.of_field(facts, name), place)
+
+    def of_field(self, facts: StepFacts, name: str) -> Trails:
+        """Return the labels of one field of a step's `with`."""
+        typed = facts.templates.get("with")
+        if typed is None:
+            return CLEAN
+        if not isinstance(typed.node, MappingNode):
+            return self.of(facts, typed)
+        fields = zip(typed.node.entries, typed.parts, strict=True)
+        return joined(self.of(facts, part) for (key, _), part in fields if key.value == name)
 
     def of_nothing(self, _facts: StepFacts) -> Given:
         """A switch, an approval or a failure gives nothing that anybody wrote freely."""
@@ -151,11 +193,15 @@ class Labels:
 
     # what expressions read
 
-    def _reading(self, facts: StepFacts) -> Reading:
+    def _reading(self, facts: StepFacts | None) -> Reading:
         return lambda path: self.read(facts, path)
 
-    def read(self, facts: StepFacts, path: Path) -> Trails:
+    def read(self, facts: StepFacts | None, path: Path) -> Trails:
         """Return the labels of what lies at a path, as a step sees it."""
+        if path[0] == "secrets":
+            return {} if facts is None else {DERIVED: (_place(facts, "is given a secret"),)}
+        if path[0] == "inputs":
+            return joined(self._of_inputs(path)) if self._inputs else CLEAN
         if path[0] == "steps" and len(path) > 2 and path[2] == "output":  # noqa: PLR2004
             return self._of_step(facts, path)
         if path[0] == "steps" and len(path) > 2 and path[2] in {"error", "errors"}:  # noqa: PLR2004
@@ -163,7 +209,16 @@ class Labels:
             return CLEAN if source is None else self.given(source.path).whole
         return self._of_loop(facts, path)
 
-    def _of_step(self, facts: StepFacts, path: Path) -> Trails:
+    def _of_inputs(self, path: Path) -> Iterator[Trails]:
+        for declared in texts_in(self._model):
+            name = declared.name.value
+            if len(path) > 1 and path[1] != name:
+                continue
+            schema = schema_at(path, self._model, None) if len(path) > 1 else True
+            if schema is None or carries(schema):
+                yield {f"{INPUT}{name}": (Related(f"input {name!r}", declared.name.span),)}
+
+    def _of_step(self, facts: StepFacts | None, path: Path) -> Trails:
         source = self._seen(facts, path[1])
         if source is None:
             return CLEAN
@@ -172,9 +227,9 @@ class Labels:
             return CLEAN
         return self.given(source.path).at(path[3:])
 
-    def _of_loop(self, facts: StepFacts, path: Path) -> Trails:
+    def _of_loop(self, facts: StepFacts | None, path: Path) -> Trails:
         """Return the labels of an item, or of what the turn before gave."""
-        for composite in self._around(facts.block):
+        for composite in self._around(facts.block if facts is not None else ""):
             body = composite.step.body
             if isinstance(body, Foreach):
                 if path[0] == item_names(body)[0]:
@@ -194,8 +249,8 @@ class Labels:
             yield composite
             block = composite.block
 
-    def _seen(self, facts: StepFacts, name: str) -> StepFacts | None:
-        block = facts.block
+    def _seen(self, facts: StepFacts | None, name: str) -> StepFacts | None:
+        block = facts.block if facts is not None else ""
         while True:
             found = self._model.find(sibling(block, name))
             if found is not None or block in TOPS:
@@ -219,7 +274,15 @@ _OUTPUTS: Final[Mapping[str, Callable[[Labels, StepFacts], Given]]] = {
 """What each kind gives; of a kind that isn't listed, what it takes."""
 
 
-def _is_source(facts: StepFacts) -> bool:
+def texts_in(model: Model) -> Iterator[FieldDecl]:
+    """Yield the inputs of a workflow that may hold text which somebody has freely chosen."""
+    declared = model.workflow.inputs
+    for each in declared.fields if declared is not None else ():
+        if carries(each.type.schema):
+            yield each
+
+
+def brings(facts: StepFacts) -> bool:
     """Tell whether a step may bring text from outside."""
     network = getattr(facts.step.body, "network", None)
     return facts.kind in {"tool", "llm", "wait", "workflow"} or network is not None
@@ -234,11 +297,11 @@ def _source(facts: StepFacts, label: str, text: str) -> Trails:
     return {"model": trail} if label == "model" else {"untrusted": trail}
 
 
-def _reads_outside(plan: Plan) -> bool:
-    return any(
-        step.kind in {"tool", "llm"}
-        or (step.kind == "wait" and "signal" in step.body)
-        or bool(step.body.get("network"))
-        or (step.child is not None and _reads_outside(step.child))
-        for step in steps_of(plan)
-    )
+def _labelled(facts: StepFacts, given: GivenText) -> Iterator[Trails]:
+    """Yield the labels of an output that a called workflow brings in itself."""
+    trail = (_place(facts, "gives what a workflow read outside"),)
+    yield {label: trail for label in given.labels if is_outside(label) or label == DERIVED}
+
+
+def _is_no_secret(label: Label) -> bool:
+    return label != DERIVED

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from dagflow.core.findings import Related
 
-Label: TypeAlias = Literal["untrusted", "model"]
-"""`untrusted`: somebody outside may have written it · `model`: a language model has written it."""
+Label: TypeAlias = str
+"""`untrusted`: somebody outside may have written it · `model`: a language model has written it ·
+`secret`: code has made it of a secret · `inputs.<name>`: who calls the workflow has written it
+(followed for the sake of workflows that call this one)."""
 
 Trail: TypeAlias = tuple[Related, ...]
 """The steps that a value has gone through, its source first."""
@@ -19,6 +21,25 @@ Trails: TypeAlias = Mapping[Label, Trail]
 
 CLEAN: Final[Trails] = MappingProxyType({})
 LABELS: Final[tuple[Label, ...]] = ("model", "untrusted")
+DERIVED: Final[Label] = "secret"
+INPUT: Final = "inputs."
+
+
+def is_outside(label: Label) -> bool:
+    """Tell whether a label says that text comes from outside."""
+    return label in LABELS
+
+
+def is_input(label: Label) -> bool:
+    """Tell whether a label names an input of the workflow."""
+    return label.startswith(INPUT)
+
+
+def only(trails: Trails, wanted: Callable[[Label], bool]) -> Trails:
+    """Return those of the labels that are wanted."""
+    if all(wanted(label) for label in trails):
+        return trails
+    return {label: trail for label, trail in trails.items() if wanted(label)} or CLEAN
 
 
 def joined(several: Iterable[Trails]) -> Trails:

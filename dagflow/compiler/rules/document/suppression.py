@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dagflow.compiler.allow import speaks_for
+from dagflow.compiler.proofs.labels.sinks import labelled
+from dagflow.compiler.proofs.labels.trails import Label
 from dagflow.compiler.rule import Allowance, Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Edit, Fix, Severity
@@ -13,13 +15,33 @@ from dagflow.core.source import Span
 from dagflow.core.words import nearest
 
 
-@rule("DF003", "suppression", Severity.WARNING, "report")
+def _trusting(checks: Checks) -> Iterator[Violation]:
+    """Find steps that trust what they take without a reason, or where nothing needs it."""
+    for facts in checks.model.steps() if checks.model is not None else ():
+        for each in (facts, facts.compensate):
+            if each is None or each.step.trust is None or checks.labels is None:
+                continue
+            trust, step = each.step.trust, each.path
+            if not trust.value.strip():
+                message = "`trust` gives no reason, and trusts nothing without one"
+                yield Violation(span=trust.span, message=message, step=step)
+            elif not any(labelled(checks.labels, each, _any)):
+                message = f"{step!r} takes no text from outside: `trust` can go"
+                yield Violation(span=trust.span, message=message, step=step, severity=Severity.NOTE)
+
+
+def _any(_label: Label) -> bool:
+    return True
+
+
+@rule("DF003", "suppression", Severity.WARNING, "report", later=("graph", _trusting))
 def suppression(checks: Checks) -> Iterator[Violation]:
-    """A comment allows a finding without a reason, or one that isn't there.
+    """A comment, or `trust`, allows something without a reason, or something that isn't there.
 
     `# dagflow: allow NAME — reason` takes a warning or a note off its own line and the next. The
     reason is for whoever reads the file next; without one the comment does nothing. An error
-    stops the plan and can't be allowed.
+    stops the plan and can't be allowed. The same holds for `trust: <why>` of a step that takes
+    text from outside.
 
     Bad:
 
@@ -38,6 +60,30 @@ def suppression(checks: Checks) -> Iterator[Violation]:
           sure:
             # dagflow: allow approval-endless — the run is cancelled by hand when it isn't needed
             approve: {message: Go on?}
+
+    Bad:
+
+        dagflow: 1
+        name: run
+        steps:
+          which:
+            wait: {signal: command, expires: 1h}
+            output: {program: string}
+          it:
+            shell: ["${{ steps.which.output.program }}"]  # DF902: text from outside would be the…
+            trust: ""  # DF003: `trust` gives no reason, and trusts nothing without one
+
+    Good:
+
+        dagflow: 1
+        name: run
+        steps:
+          which:
+            wait: {signal: command, expires: 1h}
+            output: {program: string}
+          it:
+            shell: ["${{ steps.which.output.program }}"]
+            trust: only our own operators can send the signal
     """
     for allowance in checks.allowances:
         problem = _problem(allowance, checks)

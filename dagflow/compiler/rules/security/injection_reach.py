@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagflow.compiler.proofs.labels.sinks import Taken, acting, approvals, decides, taken
-from dagflow.compiler.proofs.labels.trails import Trails
+from dagflow.compiler.proofs.labels.sinks import Taken, approvals, decides, is_acting, taken
+from dagflow.compiler.proofs.labels.steps import Labels
+from dagflow.compiler.proofs.labels.texts import reached_in
+from dagflow.compiler.proofs.labels.trails import Trails, worst
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
@@ -67,12 +69,34 @@ def injection_reach(checks: Checks) -> Iterator[Violation]:
     model, reach, labels = checks.model, checks.reach, checks.labels
     if model is None or reach is None or labels is None:
         return
-    for facts in acting(model):
-        if facts.broken or any(True for _ in approvals(model, reach, facts)):
-            continue
-        pieces = [piece for piece in taken(labels, facts) if _is_injected(piece.trails)]
-        if pieces and not any(decides(labels, piece) for piece in pieces):
-            yield _violation(pieces[0])
+    for facts in model.steps():
+        for each in (facts, facts.compensate):
+            if each is None or each.broken or any(True for _ in approvals(model, reach, each)):
+                continue
+            pieces = tuple(taken(labels, each))
+            found = _of_workflow(pieces) if each.kind == "workflow" else _of_step(labels, pieces)
+            if found is not None:
+                yield found
+
+
+def _of_step(labels: Labels, pieces: tuple[Taken, ...]) -> Violation | None:
+    injected = [piece for piece in pieces if _is_injected(piece.trails)]
+    if not injected or not is_acting(injected[0].facts):
+        return None
+    if any(decides(labels, piece) for piece in injected):
+        return None
+    return _violation(injected[0], repr(injected[0].facts.path))
+
+
+def _of_workflow(pieces: tuple[Taken, ...]) -> Violation | None:
+    """Find what comes to pass inside a called workflow by what it is given."""
+    for piece in pieces:
+        is_injected = _is_injected(piece.trails)
+        for reached in reached_in(piece):
+            asks = reached.how == "asks" and "untrusted" in piece.trails
+            if asks or (reached.how == "acts" and is_injected):
+                return _violation(piece, f"{reached.step!r} of what is called")
+    return None
 
 
 def _is_injected(trails: Trails) -> bool:
@@ -81,13 +105,15 @@ def _is_injected(trails: Trails) -> bool:
     return model is not None and outside is not None and model[0].span == outside[0].span
 
 
-def _violation(piece: Taken) -> Violation:
-    name = piece.facts.path
+def _violation(piece: Taken, writer: str) -> Violation:
+    trail = worst(piece.trails)
+    assert trail is not None
+    does = "passes it on" if piece.facts.kind == "workflow" else "writes it"
     return Violation(
         span=piece.typed.span,
-        message=f"what {name!r} writes is what a model made of text from outside",
-        step=name,
-        flow=(*piece.trails["model"], Related(f"{name!r} writes it", piece.typed.span)),
+        message=f"what {writer} writes is what a model made of text from outside",
+        step=piece.facts.path,
+        flow=(*trail, Related(f"{piece.facts.path!r} {does}", piece.typed.span)),
         help="let a person approve it, bound what the model may answer, or say `trust: <why>` on "
         "the step",
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from posixpath import basename
 
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.proofs.labels.sinks import approvals, decides, is_shown, taken
+from dagflow.compiler.proofs.labels.sinks import Taken, approvals, decides, is_shown, taken
+from dagflow.compiler.proofs.labels.texts import reached_in
 from dagflow.compiler.proofs.labels.trails import worst
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
@@ -136,7 +137,7 @@ def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
     if model is None or reach is None or labels is None or facts.broken:
         return
     for piece in taken(labels, facts):
-        message = decides(labels, piece)
+        message = decides(labels, piece) or _inside(piece)
         trail = worst(piece.trails)
         if message is None or trail is None:
             continue
@@ -150,6 +151,12 @@ def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
             help="let its type leave no choice (an enum, a format, a pattern), let a person "
             "approve it, or say `trust: <why>` on the step",
         )
+
+
+def _inside(piece: Taken) -> str | None:
+    """Say what the text would decide in the workflow that is called with it."""
+    reached = next((each for each in reached_in(piece) if each.how == "decides"), None)
+    return None if reached is None else f"{reached.message}, in {reached.step!r} of what is called"
 
 
 def _shell(facts: StepFacts) -> Iterator[Violation]:
