@@ -15,9 +15,11 @@ from dagflow.cli.sites import site_of
 from dagflow.compiler import Memory
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Severity
+from dagflow.core.plan import Plan
 from dagflow.core.records import dataclass
-from dagflow.service.bundle import read_bundle
+from dagflow.service.bundle import Bundle, read_bundle
 from dagflow.service.check import check
+from dagflow.service.plans import load_plan
 
 ONE_AT_A_TIME = "an HTML report is of one file; call it once for each"
 
@@ -34,6 +36,7 @@ class Wanted:
     write_baseline: str | None
     site: str | None = None
     recorded: bool = False
+    against: str | None = None
 
 
 @click.command("check")
@@ -57,6 +60,10 @@ class Wanted:
     help="What is known of the workers and of recorded latencies (or DAGFLOW_SITE).",
 )  # fmt: skip
 @click.option("--recorded", is_flag=True, help="Take the latencies from this database's runs.")
+@click.option(
+    "--against", metavar="OLD",
+    help="Say what this version breaks: OLD is the one before, or a folder of such files.",
+)  # fmt: skip
 @click.option("--timings", is_flag=True, help="Say how long each pass took.")
 def command(
     *,
@@ -71,6 +78,7 @@ def command(
     watch: bool,
     site: str | None,
     recorded: bool,
+    against: str | None,
     timings: bool,
 ) -> int:
     """Check workflow files: types, graph, guards, tools. Nothing is run and nothing is fetched.
@@ -92,6 +100,7 @@ def command(
         write_baseline=write_baseline,
         site=site,
         recorded=recorded,
+        against=against,
     )
     if fixes:
         from dagflow.cli.fixing import fix_files
@@ -112,8 +121,8 @@ def checked(wanted: Wanted, memory: Memory | None = None) -> tuple[int, list[Ent
     memory = Memory() if memory is None else memory
     site = site_of(wanted.site, recorded=wanted.recorded)
     entries = [
-        (bundle, check(bundle, site=site, memory=memory.of(file)))
-        for file, bundle in ((file, read_bundle(file)) for file in wanted.files)
+        (bundle, check(bundle, site=site, before=before, memory=memory.of(file)))
+        for file, before, bundle in _read(wanted)
     ]
     if wanted.write_baseline is not None:
         _write_baseline(wanted.write_baseline, entries)
@@ -127,6 +136,24 @@ def checked(wanted: Wanted, memory: Memory | None = None) -> tuple[int, list[Ent
         write_file(wanted.output, text)
         say(f"report: {wanted.output}")
     return FINDINGS if any(each.has(wanted.asked.least) for _, each in entries) else OK, entries
+
+
+def _read(wanted: Wanted) -> Iterator[tuple[str, Plan | None, Bundle]]:
+    """Yield each file with the version before it, where that is asked for and there is one."""
+    for file in wanted.files:
+        yield file, _before(file, wanted.against), read_bundle(file)
+
+
+def _before(file: str, against: str | None) -> Plan | None:
+    if against is None:
+        return None
+    old = Path(against) / Path(file).name if Path(against).is_dir() else Path(against)
+    if old != Path(against) and not old.exists():
+        return None  # a workflow that is new follows nothing
+    loaded = load_plan(str(old))
+    if loaded.plan is None:
+        raise UsageError(f"{old} does not compile", remedy=f"`dagflow check {old}` says why")
+    return loaded.plan
 
 
 def _write_baseline(path: str, entries: Sequence[Entry]) -> None:

@@ -50,7 +50,13 @@ def _json(found: Difference) -> JsonObject:
         "breaking": found.breaking,
         "risk": found.risk,
         "changes": [
-            {"area": c.area, "text": c.text, "risk": c.risk, "breaking": c.breaking}
+            {
+                "area": c.area,
+                "about": c.about,
+                "text": c.text,
+                "risk": c.risk,
+                "breaking": c.breaking,
+            }
             for c in found.changes
         ],
     }

@@ -92,16 +92,17 @@ def compile_workflow(
     *,
     children: Mapping[str, Plan] = NO_CHILDREN,
     site: Site = NOWHERE_YET,
+    before: Plan | None = None,
     prune: bool = True,
     memory: Memory | None = None,
 ) -> Compiled:
     """Check a workflow and make its plan.
 
     Pure: reads nothing but its arguments, and the same arguments give the same plan, byte for
-    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`, `site`
-    is what is known of where runs will happen. Without `prune`
-    the plan keeps what no run can show. A `memory` that is given again and again makes the
-    compilations after the first faster, and changes nothing else.
+    byte. `children` holds the plans of `workflow` steps by `resolve.child_key`, `site` is what is
+    known of where runs will happen, `before` the version that this one is to follow. Without
+    `prune` the plan keeps what no run can show. A `memory` that is given again and again makes
+    the compilations after the first faster, and changes nothing else.
     """
     memory = Memory() if memory is None else memory
     memory.begin()
@@ -111,6 +112,7 @@ def compile_workflow(
             catalog=catalog,
             children=children,
             site=site,
+            before=before,
             rules={rule.name: rule.severity for rule in ALL},
         )
         compiled = _compile(checks, memory, pruning=prune)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
+from dagflow.compiler.signature import Signature, signature_in
 from dagflow.core.findings import Bounds
 from dagflow.core.plan import Plan, PlanStep, steps_of
 from dagflow.core.records import dataclass
@@ -23,12 +24,16 @@ READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that changes. `breaking`: a caller that was right before may not be any more."""
+    """One thing that changes. `breaking`: a caller that was right before may not be any more.
+
+    `about` is what it is a change of, as the file is written: `inputs.x`, `steps.loop.grade`.
+    """
 
     area: Area
     text: str
     risk: Risk
     breaking: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +67,64 @@ def difference(old: Version, new: Version) -> Difference:
     return Difference(tuple(found))
 
 
-def _inputs(old: Version, new: Version) -> Iterator[Change]:
-    before, after = _fields(old.plan.inputs_schema), _fields(new.plan.inputs_schema)
-    required = _required(new.plan.inputs_schema)
+def _callers(old: Version, new: Version) -> Iterator[Change]:
+    yield from of_signature(signature_in(old.plan), signature_in(new.plan))
+
+
+def of_signature(old: Signature, new: Signature) -> Iterator[Change]:
+    """Yield what changes for those who call the workflow."""
+    yield from _inputs(old.inputs, new.inputs)
+    yield from _outputs(old.outputs, new.outputs)
+
+
+def _inputs(old: Schema, new: Schema) -> Iterator[Change]:
+    before, after, required = _fields(old), _fields(new), _required(new)
     for name in sorted(before.keys() - after.keys()):
-        yield Change("callers", f"input {name!r} is gone", "high", breaking=True)
+        yield _breaking(f"input {name!r} is gone", "inputs")
     for name in sorted(after.keys() - before.keys()):
-        must = name in required
-        text = f"input {name!r} is new" + (", and must be given" if must else "")
-        yield Change("callers", text, "high" if must else "none", breaking=must)
+        about, text = f"inputs.{name}", f"input {name!r} is new"
+        if name in required:
+            yield _breaking(f"{text}, and must be given", about)
+        else:
+            yield Change("callers", text, "none", about=about)
     for name in sorted(before.keys() & after.keys()):
         yield from _input(name, before[name], after[name])
-        if name in required - _required(old.plan.inputs_schema):
-            yield Change("callers", f"input {name!r} must be given now", "high", breaking=True)
+        if name in required - _required(old):
+            yield _breaking(f"input {name!r} must be given now", f"inputs.{name}")
+
+
+def _breaking(text: str, about: str) -> Change:
+    return Change("callers", text, "high", breaking=True, about=about)
 
 
 def _input(name: str, before: Schema, after: Schema) -> Iterator[Change]:
     if before == after:
         return
-    verdict = fits(before, after)
+    verdict, about = fits(before, after), f"inputs.{name}"
     if verdict == "yes":
-        yield Change("callers", f"input {name!r} takes more than before", "none")
+        yield Change("callers", f"input {name!r} takes more than before", "none", about=about)
         return
     why = "takes other values than before"
     if verdict == "no":
         why = f"refuses values that it took: what was given {misfit(before, after)}"
-    yield Change("callers", f"input {name!r} {why}", "high", breaking=True)
+    yield _breaking(f"input {name!r} {why}", about)
 
 
-def _outputs(old: Version, new: Version) -> Iterator[Change]:
-    before, after = _fields(old.plan.outputs_schema), _fields(new.plan.outputs_schema)
+def _outputs(old: Schema, new: Schema) -> Iterator[Change]:
+    before, after = _fields(old), _fields(new)
     for name in sorted(before.keys() - after.keys()):
-        yield Change("callers", f"output {name!r} is gone", "high", breaking=True)
+        yield _breaking(f"output {name!r} is gone", "outputs")
     for name in sorted(after.keys() - before.keys()):
-        yield Change("callers", f"output {name!r} is new", "none")
+        yield Change("callers", f"output {name!r} is new", "none", about=f"outputs.{name}")
     for name in sorted(before.keys() & after.keys()):
         if before[name] == after[name]:
             continue
-        verdict = fits(after[name], before[name])
+        verdict, about = fits(after[name], before[name]), f"outputs.{name}"
         if verdict == "yes":
-            yield Change("callers", f"output {name!r} is narrower than before", "none")
+            yield Change("callers", f"output {name!r} is narrower than before", "none", about=about)
         else:
             why = misfit(after[name], before[name]) if verdict == "no" else "may be something else"
-            yield Change("callers", f"output {name!r} {why}", "high", breaking=True)
+            yield _breaking(f"output {name!r} {why}", about)
 
 
 def _tools(old: Version, new: Version) -> Iterator[Change]:
@@ -146,10 +166,11 @@ def _steps(old: Version, new: Version) -> Iterator[Change]:
     after = {step.path: step for step in steps_of(new.plan)}
     for path, step in after.items():
         if path not in before:
-            yield Change("steps", f"step {path!r} is new ({step.kind})", _risk_of(step))
+            text = f"step {path!r} is new ({step.kind})"
+            yield Change("steps", text, _risk_of(step), about=f"steps.{path}")
     for path in before:
         if path not in after:
-            yield Change("steps", f"step {path!r} is gone", "low")
+            yield Change("steps", f"step {path!r} is gone", "low", about="steps")
     for path, step in after.items():
         if path in before:
             yield from _step(before[path], step)
@@ -165,9 +186,10 @@ def _step(old: PlanStep, new: PlanStep) -> Iterator[Change]:
         if before != after:
             text = f"step {new.path!r}: {name} is {after or 'none'}, was {before or 'none'}"
             grown = name == "effects" and _EFFECTS[after] > _EFFECTS[before]
-            yield Change("steps", text, "high" if grown else "low")
+            yield Change("steps", text, "high" if grown else "low", about=f"steps.{new.path}")
     if _work(old) != _work(new) and not any(say(old) != say(new) for say in _PARTS.values()):
-        yield Change("steps", f"step {new.path!r} does something else", "low")
+        text = f"step {new.path!r} does something else"
+        yield Change("steps", text, "low", about=f"steps.{new.path}")
 
 
 _EFFECTS: Final[Mapping[str, int]] = {"pure": 0, "idempotent": 1, "once": 2}
@@ -233,7 +255,7 @@ def _triggers(old: Version, new: Version) -> Iterator[Change]:
 
 
 _AREAS: Final[tuple[Callable[[Version, Version], Iterator[Change]], ...]] = (
-    _inputs, _outputs, _tools, _models, _secrets, _steps, _bounds, _triggers,
+    _callers, _tools, _models, _secrets, _steps, _bounds, _triggers,
 )  # fmt: skip
 
 

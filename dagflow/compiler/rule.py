@@ -47,7 +47,8 @@ class Checks:
     `model` too · graph: `graphs`, `reach`, `claims` and `labels` too · plan (only without any
     error so far): `pruned` and `bounds` too · report: what all the others found, in `found`.
     `broken` are the static paths of steps that an earlier stage found an error in; `rules` are
-    the severities of all rules by name; `allowances` the comments that allow findings.
+    the severities of all rules by name; `allowances` the comments that allow findings. `before` is
+    the version that this one is to follow.
     """
 
     source: Source
@@ -62,6 +63,7 @@ class Checks:
     pruned: Pruned | None = None
     bounds: Bounds | None = None
     children: Mapping[str, Plan] = field(default_factory=dict)
+    before: Plan | None = None
     site: Site = NOWHERE_YET
     broken: frozenset[str] = frozenset()
     found: tuple[Finding, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -41,20 +42,29 @@ class Change:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return the zone of that name. Raises `CronError`."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+    """Return the zone of that name. Raises `CronError`.
 
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise CronError(f"no time zone is named {name!r}") from error
+    The zones of this machine are read once, when the first is asked for, as a module is: what is
+    asked of them afterwards reads no file.
+    """
+    if name not in zones():
+        raise CronError(f"no time zone is named {name!r}")
+    return _read(name)
 
 
-def zones() -> list[str]:
+@cache
+def zones() -> tuple[str, ...]:
     """Return the names of the zones that are known here."""
     from zoneinfo import available_timezones
 
-    return sorted(available_timezones())
+    return tuple(sorted(available_timezones()))
+
+
+@cache
+def _read(name: str) -> ZoneInfo:
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
 
 
 def fires(cron: str, zone: ZoneInfo, count: int, start: datetime = FROM) -> list[datetime]:

@@ -42,14 +42,16 @@ def check(
     prune: bool = True,
     registered: Mapping[str, Plan] = NONE,
     site: Site = NOWHERE_YET,
+    before: Plan | None = None,
     memory: Memory | None = None,
 ) -> Checked:
     """Compile a bundle. Findings of a called workflow stay in its own report.
 
     A child with errors has no plan; the compiler reports the step that calls it. `registered`
     are the plans of workflows that are called by name (`name`, or `name@version`); `site` is what
-    is known of where the runs will be. Who checks the same file again and again gives the same
-    `memory`: what an edit leaves as it was is known then.
+    is known of where the runs will be, `before` the version that this one is to follow. Who checks
+    the same file again and again gives the same `memory`: what an edit leaves as it was is known
+    then.
     """
     if bundle.findings:
         return _unreadable(bundle.source, bundle.findings)
@@ -60,7 +62,13 @@ def check(
     loaded = time.perf_counter() - start
     called = {**registered, **children}
     compiled = compile_workflow(
-        bundle.source, tools, children=called, site=site, prune=prune, memory=memory
+        bundle.source,
+        tools,
+        children=called,
+        site=site,
+        before=before,
+        prune=prune,
+        memory=memory,
     )
     timings = (("tools", loaded), *compiled.report.timings)
     return Checked(

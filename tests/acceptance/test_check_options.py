@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import jsonschema_rs
+
+from dagflow.api.schemas import published
 from tests.acceptance.command import Shell
 
 FLOW = """\
@@ -72,4 +75,19 @@ def test_diff_ends_with_1_where_callers_break(shell: Shell) -> None:
 
     assert breaking.code == 1
     assert breaking.json["breaking"]
+    jsonschema_rs.validator_for(published("diff.v1.json")).validate(breaking.json)
     assert (same.code, same.out) == (0, "nothing changes\n")
+
+
+def test_version_is_checked_against_the_one_before_in_a_file_or_a_folder(shell: Shell) -> None:
+    shell.write("old/w.yaml", SOUND)
+    shell.write("w.yaml", SOUND.replace("{n: integer}", "{n: integer, m: string}"))
+    shell.write("new.yaml", SOUND)
+
+    for old in ("old", "old/w.yaml"):
+        done = shell("check", "w.yaml", "--against", old)
+        assert done.code == 1
+        assert "DF607" in done.out
+        assert "input 'm' is new, and must be given" in done.out
+    assert shell("check", "new.yaml", "--against", "old").code == 0
+    assert shell("check", "new.yaml", "--against", "nowhere.yaml").code == 2

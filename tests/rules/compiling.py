@@ -31,7 +31,7 @@ def compiled(text: str, name: str = "test.yaml") -> Compiled:
 
     Where it has lines `# file: <name>`, what follows each is a file of its own; the last one is
     the source, at the lines where it stands, and the others are what it may call, or what is
-    known of the site (`site.yaml`, `history.jsonl`).
+    known of the site (`site.yaml`, `history.jsonl`), or the version before it (`before.yaml`).
     """
     *called, (_, own) = files(text)
     children: dict[str, Plan] = {}
@@ -42,7 +42,8 @@ def compiled(text: str, name: str = "test.yaml") -> Compiled:
         child = compile_workflow(Source(path, part), tools(), children=children)
         assert child.plan is not None, child.report.findings
         children[f"./{path}"] = child.plan
-    return compile_workflow(Source(name, own), tools(), children=children, site=site)
+    before = children.pop("./before.yaml", None)
+    return compile_workflow(Source(name, own), tools(), children=children, site=site, before=before)
 
 
 def site_in(parts: dict[str, str]) -> Site:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from dagflow.api.schemas.diff import diff_definitions
 from dagflow.api.schemas.form import PREFIX, ref
 from dagflow.api.schemas.plan import plan_definitions
 from dagflow.api.schemas.table import DEFINITIONS
@@ -23,6 +24,7 @@ PUBLISHED: Final[Mapping[str, tuple[str, Callable[[], _Table]]]] = {
     "run.v1.json": ("Run", _all),
     "events.v1.json": ("Event", _all),
     "plan.v1.json": ("Plan", plan_definitions),
+    "diff.v1.json": ("Difference", diff_definitions),
 }
 """File → the name of its root, and the table that this is in."""
 

@@ -9,11 +9,10 @@ from dagflow.compiler.defaults import cleanup_of, limits_of, retry_of, seconds, 
 from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.outputs import closed
 from dagflow.compiler.planning.bodies import DEFAULT_MODEL, lowered_body
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.compiler.planning.rename import Names, in_step, in_value, names_in
-from dagflow.compiler.source.schemas import schema_of
+from dagflow.compiler.signature import signature_of
 from dagflow.compiler.types.credentials import rendered
 from dagflow.core.errors import ErrorClass
 from dagflow.core.node import Mapping as MappingNode
@@ -47,13 +46,14 @@ def lower(
     """Return the plan of a workflow without errors."""
     workflow = model.workflow
     names = names_in(model, pruned.merged, "")
+    signature = signature_of(model)
     return Plan(
         name=workflow.name.value,
         version=workflow.version.value if workflow.version else "",
         description=workflow.description.value if workflow.description else "",
-        inputs_schema=closed({}) if workflow.inputs is None else schema_of(workflow.inputs),
+        inputs_schema=signature.inputs,
         outputs=tuple((n, in_value(typed.value, names)) for n, typed in model.outputs.items()),
-        outputs_schema=closed({name: t.schema for name, t in model.outputs.items()}),
+        outputs_schema=signature.outputs,
         steps=_steps(model, pruned, ""),
         finally_=_steps(model, pruned, "finally"),
         constraints=constraints,

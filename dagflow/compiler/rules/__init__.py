@@ -41,6 +41,7 @@ from dagflow.compiler.rules.time.deadline_impossible import deadline_impossible
 from dagflow.compiler.rules.time.schedule_infeasible import schedule_infeasible
 from dagflow.compiler.rules.time.schedule_odd import schedule_odd
 from dagflow.compiler.rules.tools.retry_unsafe import retry_unsafe
+from dagflow.compiler.rules.tools.revision_compat import revision_compat
 from dagflow.compiler.rules.tools.tool_ambiguous import tool_ambiguous
 from dagflow.compiler.rules.tools.tool_deprecated import tool_deprecated
 from dagflow.compiler.rules.tools.tool_drift import tool_drift
@@ -90,6 +91,7 @@ ALL: tuple[Rule, ...] = (
     tool_insecure,  # DF604
     retry_unsafe,  # DF605
     tool_drift,  # DF606
+    revision_compat,  # DF607
     loop_unbounded,  # DF701
     exit_impossible,  # DF702
     budget_impossible,  # DF703
