@@ -30,11 +30,11 @@ fmt: $(STAMP) ## format, and apply safe fixes
 
 test: $(STAMP) ## the whole suite with reduced counts
 	scripts/system_packages.sh
-	$(PYTEST) -m "not slow" $(ARGS)
+	MARKS="not slow" scripts/test.sh $(ARGS)
 
 test-slow: $(STAMP) ## the long counts of the same suite
 	scripts/system_packages.sh
-	DAGFLOW_FULL=1 $(PYTEST) -o faulthandler_timeout=1800 $(ARGS)
+	DAGFLOW_FULL=1 STUCK=1800 scripts/test.sh $(ARGS)
 
 demo: $(STAMP) ## run a real workflow on this machine, with its model step
 	scripts/demo.sh
