@@ -122,6 +122,18 @@ class Block:
     _named: Mapping[str, StepFacts] | None = field(
         default=None, init=False, repr=False, compare=False
     )
+    _kinds: Mapping[str, tuple[StepFacts, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+
+    def of_kind(self, kind: str) -> tuple[StepFacts, ...]:
+        """Return the steps of a kind."""
+        if self._kinds is None:
+            found: dict[str, list[StepFacts]] = {}
+            for facts in self.steps:
+                found.setdefault(facts.kind, []).append(facts)
+            object.__setattr__(self, "_kinds", {name: tuple(of) for name, of in found.items()})
+        return () if self._kinds is None else self._kinds.get(kind, ())
 
     def get(self, name: str) -> StepFacts | None:
         """Return the step of that name, or None."""

@@ -148,8 +148,8 @@ def approvals(model: Model, reach: Reach, facts: StepFacts) -> Iterator[StepFact
     path = facts.path.removesuffix(".compensate")
     block = reach.blocks[facts.block]
     ready = block.ready.get(path)
-    for other in model.blocks[facts.block].steps:
-        if other.kind == "approve" and ready is not None and block.implies(ready, other.path):
+    for other in model.blocks[facts.block].of_kind("approve"):
+        if ready is not None and block.implies(ready, other.path):
             yield other
 
 

@@ -105,6 +105,8 @@ class Labels:
     # what steps give
 
     def _output(self, facts: StepFacts) -> Given:
+        if not carries(facts.output):
+            return Given()
         make = _OUTPUTS.get(facts.kind, Labels.of_arguments)
         found = make(self, facts)
         handlers = self.taken(facts, lambda key: key.startswith("on_error."))
