@@ -52,8 +52,9 @@ UNKNOWN: Final = Verdict("unknown")
 
 
 KEPT: Final = 4_096
-_ANSWERS: Final[dict[tuple[bytes, int], tuple[bool, int]]] = {}
-"""Answers of Z3 in this process, by the whole question and the effort that it was given."""
+_ANSWERS: Final[dict[tuple[bytes, str, int], tuple[bool, int]]] = {}
+"""Answers of Z3 in this process, by the whole question and the effort that it was given. The order
+of properties is a part of the question: the effort that an answer takes hangs on it, too."""
 
 
 class Prover:
@@ -137,7 +138,7 @@ class Prover:
 
         types = self._types(block, [node for node, _ in asked])
         effort = min(EFFORT, self._left)
-        question = (_question(asked, types), effort)
+        question = (_question(asked, types), repr(types), effort)
         if question not in _ANSWERS:  # the same question has the same answer in any workflow
             claims = [Claim(node, wanted) for node, wanted in asked]
             _ANSWERS[question] = is_never(claims, _root(types), effort=effort)
