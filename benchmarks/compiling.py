@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+import yaml
+
 from benchmarks.check import workflow_of
 from benchmarks.measure import Figure, Round, interleaved
 from dagflow.compiler import compile_workflow
@@ -36,17 +38,36 @@ LARGE: Final = SourceLimits(size=2**24, values=10**6)
 def lines(count: int) -> list[Figure]:
     """Measure in so many rounds and return a line for each subject."""
     rounds = {name_of(steps): compiling(steps) for steps in SIZES}
-    taken = interleaved({**rounds, RECHECK: rechecking(EDITED)}, count)
+    taken = interleaved({FLOOR: reading(EDITED), **rounds, RECHECK: rechecking(EDITED)}, count)
     middle = {name: statistics.median(values) for name, values in taken.items()}
     bars = {name_of(steps): most for steps, most in SIZES.items()} | {RECHECK: MOST_AFTER_AN_EDIT}
     growth = slope([(steps, middle[name_of(steps)]) for steps in SIZES])
     return [
+        Figure(name=FLOOR, value=middle[FLOOR], unit="ms"),
         *(_figure(name, middle[name], "ms", bar) for name, bar in bars.items()),
         _figure("compile: growth (slope of log time over log steps)", growth, "", STEEPEST),
     ]
 
 
 RECHECK: Final = f"compile again, one line edited, {EDITED:,} steps"
+
+
+FLOOR: Final = f"floor: PyYAML's C loader reads the same {EDITED:,} steps"
+"""Tells how fast the machine is now: the bars below are absolute."""
+
+
+def reading(steps: int) -> Round:
+    """Return a round of reading the YAML into plain values, and nothing else."""
+    texts = _texts(steps)
+
+    def once() -> float:
+        text = next(texts)
+        gc.collect()
+        begun = time.perf_counter()
+        yaml.load(text, yaml.CSafeLoader)  # a safe loader
+        return (time.perf_counter() - begun) * 1000
+
+    return once
 
 
 def name_of(steps: int) -> str:
