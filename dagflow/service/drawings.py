@@ -12,9 +12,14 @@ from dagflow.core.plan import Plan
 from dagflow.core.words import closest
 
 
-def draw_graph(plan: Plan, format_: str, *, removed: Iterable[Removal] = ()) -> str:
-    """Draw a plan's graph; what pruning takes out (`removed`) is drawn faded."""
-    return GRAPH_FORMATS[format_](view.view_of(plan, removed=removed))
+def draw_graph(
+    plan: Plan, format_: str, *, removed: Iterable[Removal] = (), critical: Iterable[str] = ()
+) -> str:
+    """Draw a plan's graph; what pruning takes out (`removed`) is drawn faded.
+
+    `critical` are the steps of the longest way.
+    """
+    return GRAPH_FORMATS[format_](view.view_of(plan, removed=removed, critical=critical))
 
 
 def draw_states(plan: Plan, step: str, format_: str) -> str:

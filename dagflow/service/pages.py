@@ -12,7 +12,8 @@ from dagflow.service.drawings import draw_graph
 def report_page(checked: Checked, bundle: Bundle) -> str:
     """Return the page of a report."""
     source = checked.sources.get(bundle.source.name, Source(bundle.source.name, ""))
-    after = draw_graph(checked.plan, "svg") if checked.plan else ""
+    critical = checked.report.bounds.critical_path
+    after = draw_graph(checked.plan, "svg", critical=critical) if checked.plan else ""
     about = checked.workflow.description if checked.workflow else None
     return render(
         checked.report,

@@ -165,6 +165,16 @@ def test_a_finding_stands_below_its_line(opened: Opening, faulty: str) -> None:
             assert below["height"] > 30
 
 
+def test_the_list_of_findings_leads_to_each(opened: Opening, faulty: str) -> None:
+    with opened(faulty) as look:
+        look.page.set_viewport_size({"width": 900, "height": 300})
+        look.page.locator("section ol a").first.click()
+
+        found = look.page.locator(".finding:target")
+        assert found.count() == 1
+        assert 0 <= box_of(found)["y"] < 300
+
+
 def test_the_graph_is_seen_before_and_after_pruning(opened: Opening, pruned: str) -> None:
     with opened(pruned) as look:
         drawings = look.page.locator("figure svg")

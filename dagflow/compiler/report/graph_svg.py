@@ -69,5 +69,5 @@ def _box(each: Box) -> str:
         inside = "".join(_marks(each.inner))
         left = each.x + (each.width - each.inner.width) / 2
         body += _at(left, each.y + HEADER + PADDING, inside)
-    kind = "removed" if step.removed else ""
+    kind = "removed" if step.removed else "critical" if step.critical else ""
     return group(body, kind=kind, title=step.note, step=step.path)

@@ -6,11 +6,12 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from dagflow.compiler.report.steps_table import signature, steps_table
 from dagflow.compiler.timing.words import said
-from dagflow.core.findings import Bounds, Finding, GraphSize, Report, Severity
+from dagflow.core.findings import Bounds, Finding, GraphSize, Related, Report, Severity
 from dagflow.core.page import badge, facts, page, table, text
 from dagflow.core.source import Source
-from dagflow.core.text import abridged, counted
+from dagflow.core.text import abridged, counted, sized
 
 
 def render(
@@ -21,7 +22,9 @@ def render(
         part
         for part in (
             _head(report, about),
+            _index(report),
             _drawings(report, before, after),
+            steps_table(report),
             _removed(report),
             _fused(report),
             _tools(report),
@@ -38,11 +41,24 @@ def _head(report: Report, about: str) -> str:
         ("plan", f"<code>{text(report.plan.digest if report.plan else '—')}</code>"),
         ("findings", _counts(report.findings)),
         ("graph", text(_sizes(report))),
+        *(signature(report.plan) if report.plan is not None else ()),
         *_bounds(report.bounds),
     ]
     name = f"<h1>{text(report.workflow)} {verdict}</h1>"
     description = f'<p class="about">{text(about)}</p>' if about else ""
     return f"<header>{name}{description}{facts(rows)}</header>"
+
+
+def _index(report: Report) -> str:
+    """Return the list of findings, each with the way to its place."""
+    if not report.findings:
+        return ""
+    rows = "".join(
+        f'<li><a href="#F{number}">{text(finding.message)}</a> '
+        f"{badge(f'{finding.severity.value} {finding.code}', finding.severity.value)}</li>"
+        for number, finding in enumerate(report.findings, start=1)
+    )
+    return f"<section><h2>Findings</h2><ol>{rows}</ol></section>"
 
 
 def _counts(findings: tuple[Finding, ...]) -> str:
@@ -71,10 +87,11 @@ def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
         ("generated tokens at most", bounds.tokens),
         ("tool calls at most", bounds.tool_calls),
         ("items at most", bounds.items),
-        ("bytes of memory at a time", bounds.peak_memory),
         ("steps on workers at a time", bounds.peak_concurrency),
     ]
     rows = [(name, text(f"{value:,}")) for name, value in known if value is not None]
+    if bounds.peak_memory:
+        rows.append(("memory at a time", text(sized(bounds.peak_memory))))
     if bounds.time_worst is not None:
         rows.append(("time at most", text(f"{bounds.time_worst:g} s")))
     if bounds.critical_path:
@@ -133,11 +150,12 @@ def _tools(report: Report) -> str:
 def _source(report: Report, source: Source) -> str:
     notes: defaultdict[int, list[str]] = defaultdict(list)
     elsewhere = []
-    for finding in report.findings:
+    for number, finding in enumerate(report.findings, start=1):
+        shown = _finding(finding, number, source.name)
         if finding.span.file == source.name:
-            notes[finding.span.line].append(_finding(finding))
+            notes[finding.span.line].append(shown)
         else:
-            elsewhere.append(_finding(finding))
+            elsewhere.append(shown)
     lines = source.text.removesuffix("\n").split("\n")
     rows = "".join(_line(number, line, notes) for number, line in enumerate(lines, start=1))
     listing = f'<table class="source"><tbody>{rows}</tbody></table>'
@@ -151,21 +169,32 @@ def _line(number: int, line: str, notes: Mapping[int, list[str]]) -> str:
     return row + "".join(f"<tr><td></td><td>{note}</td></tr>" for note in found)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, number: int, file: str) -> str:
     head = f"<strong>{text(finding.severity.value)}[{text(finding.code)}]</strong>"
     parts = [f"<p>{head} {text(finding.message)} <code>{text(finding.name)}</code></p>"]
-    for related in finding.related:
-        place = f"{related.span.file}:{related.span.line}:{related.span.column}"
-        parts.append(f'<p class="help">{text(related.message)}: {text(place)}</p>')
+    parts += [
+        f'<p class="help">{text(related.message)}: {_place(related, file)}</p>'
+        for related in finding.related
+    ]
     if finding.flow:
-        places = "".join(
-            f"<li>{text(place.message)}: {text(f'{place.span.file}:{place.span.line}')}</li>"
-            for place in finding.flow
-        )
-        parts.append(f'<ol class="help">{places}</ol>')
+        places = (f"<li>{text(each.message)}: {_place(each, file)}</li>" for each in finding.flow)
+        parts.append(f'<ol class="help">{"".join(places)}</ol>')
     if finding.witness is not None:
         witness = json.dumps(finding.witness, ensure_ascii=False)
         parts.append(f'<p class="help">witness: <code>{text(abridged(witness))}</code></p>')
     if finding.help:
         parts.append(f'<p class="help">help: {text(finding.help)}</p>')
-    return f'<div class="finding {finding.severity.value}">{"".join(parts)}</div>'
+    parts += [
+        f'<p class="help">fix: {text(fix.description)} (<code>--fix</code>)</p>'
+        for fix in finding.fixes
+    ]
+    style = finding.severity.value
+    return f'<div id="F{number}" class="finding {style}">{"".join(parts)}</div>'
+
+
+def _place(related: Related, file: str) -> str:
+    """Return a place, with the way to it where it is on this page."""
+    span = related.span
+    if span.file == file:
+        return f'<a href="#L{span.line}">line {span.line}</a>'
+    return text(f"{span.file}:{span.line}:{span.column}")

@@ -26,6 +26,7 @@ STYLE = """
 .dg .failure .arrow { stroke: var(--bad); } .dg .failure .label { fill: var(--bad); }
 .dg .removed { opacity: 0.35; } .dg .removed .box { stroke-dasharray: 3 3; }
 .dg .fused .arrow { stroke-width: 3; }
+.dg .critical .box { stroke: var(--accent); stroke-width: 2.2; }
 .dg .good { stroke: var(--good); } .dg .bad { stroke: var(--bad); }
 .dg .wait { stroke: var(--wait); }
 """.strip()

@@ -16,7 +16,10 @@ LONGEST_LABEL = 28
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewStep:
-    """One step. `note` is what hovering shows; `removed` tells that pruning takes it out."""
+    """One step. `note` is what hovering shows; `removed` tells that pruning takes it out.
+
+    `critical` tells that it is on the longest way by the longest times.
+    """
 
     path: str
     name: str
@@ -24,6 +27,7 @@ class ViewStep:
     place: Place
     note: str = ""
     removed: bool = False
+    critical: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +68,12 @@ class GraphView:
         return next((block for block in self.blocks if block.path == step and step), None)
 
 
-def view_of(plan: Plan, *, removed: Iterable[Removal] = ()) -> GraphView:
+def view_of(
+    plan: Plan, *, removed: Iterable[Removal] = (), critical: Iterable[str] = ()
+) -> GraphView:
     """Return what is drawn of a plan; removals of steps and edges are drawn faded.
+
+    `critical` are the steps of the longest way, which is drawn as such.
 
     For the graph before pruning, give the plan that was compiled without pruning, and the
     removals of the one compiled with it.
@@ -73,7 +81,16 @@ def view_of(plan: Plan, *, removed: Iterable[Removal] = ()) -> GraphView:
     faded = frozenset((item.kind, item.name) for item in removed)
     blocks = [*_blocks(plan, plan.steps, "", "", faded)]
     blocks += _blocks(plan, plan.finally_, "", "finally", faded)
-    return GraphView(name=plan.name, blocks=tuple(blocks))
+    longest = frozenset(critical)
+    return GraphView(
+        name=plan.name,
+        blocks=tuple(_marked(block, longest) for block in blocks) if longest else tuple(blocks),
+    )
+
+
+def _marked(block: ViewBlock, longest: frozenset[str]) -> ViewBlock:
+    steps = (replace(step, critical=step.path in longest) for step in block.steps)
+    return replace(block, steps=tuple(steps))
 
 
 def _blocks(
