@@ -44,10 +44,10 @@ def judged(bounds: Bounds, model: Model, pruned: Pruned, found: Costs, site: Sit
     if "" not in graphs.blocks or not graphs.blocks[""].order:
         return bounds
     proof = None if limit is None else _proof(pruned, found, limit)
-    if not site.history or proof is not None:
-        return bounds if proof is None else replace(bounds, deadlines=(proof,))
+    if proof is not None:
+        return replace(bounds, deadlines=(proof,))
     known = _recorded(model, graphs.blocks[""], graphs.facts, site.history[-WINDOWS:])
-    if known.missing:
+    if known.missing or not site.history:
         missing = DeadlineVerdict(verdict="no_data", deadline=limit or 0, missing=known.missing)
         return bounds if limit is None else replace(bounds, deadlines=(missing,))
     return _simulated(bounds, pruned, known, site, limit=limit, seed=seed_of(model))
