@@ -21,38 +21,54 @@ from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, at_least
 from dagflow.compiler.proofs.reach import BlockReach, Reach, needed
-from dagflow.core.records import dataclass
+from dagflow.core.records import dataclass, replace
 
 Where: TypeAlias = Literal["step", "outputs", "finally", "compensate", "collect"]
 
+MOST: Final = 24
+"""Ways of a step to be skipped that are told apart: along a chain each step adds one."""
+
 COLLECTED: Final = frozenset({"collect", "until"})
 """Where a composite reads its inner steps, after they have all ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """An expression of a step ("when", "branches.0") that comes out so."""
+
+    step: str
+    name: str
+    wanted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
     """A plain read of a step that may be absent. `reader` is "" for the run's outputs.
 
-    `path` tells how it comes about, a line for each step, the producer's last.
+    `path` tells how it comes about, a line for each step, the producer's last; `decided` by which
+    expressions that is decided, where it is.
     """
 
     reader: str
     read: Read
     where: Where
     path: tuple[str, ...]
+    decided: tuple[Decided, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
     """One way in which a step comes to be absent, or an edge not to be taken.
 
-    `denied` is the step whose guard is false then, where it begins with that.
+    `denied` is the step whose guard is false then, where it begins with that; `decided` are the
+    expressions that decide it.
     """
 
     facts: Facts
     text: str
     by: str = ""
     denied: str = ""
+    decided: tuple[Decided, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,7 +149,10 @@ def _in_block(block: _Quiet) -> Iterator[Absent]:
                 if case is not None:
                     block.excused.add((step, edge.source))
                     read = edge.reads[0]
-                    yield Absent(reader=step, read=read, where="step", path=block.path(case))
+                    path = block.path(case)
+                    yield Absent(
+                        reader=step, read=read, where="step", path=path, decided=case.decided
+                    )
         _settle(block, step)
 
 
@@ -172,7 +191,7 @@ def _may_be(block: _Quiet, reader: str, case: _Case) -> bool:
 def _settle(block: _Quiet, step: str) -> None:
     """Work out how a step can end in a run without unhandled failures."""
     reach, ends = block.reach, block.reach.outcomes.of[step]
-    cases = tuple(_skips(block, step))
+    cases = _few(tuple(_skips(block, step)))
     block.cases[step] = cases
     block.skipped[step] = (
         reduce(and_, (case.facts for case in cases)) if cases else NOTHING
@@ -183,6 +202,14 @@ def _settle(block: _Quiet, step: str) -> None:
     block.possible[step] = possible
     if possible == ends.skipped:
         block.certain |= block.skipped[step]
+
+
+def _few(cases: tuple[_Case, ...]) -> tuple[_Case, ...]:
+    """Return as many cases as are told apart; what is certain in all others is one more."""
+    if len(cases) <= MOST:
+        return cases
+    others = cases[MOST:]
+    return (*cases[:MOST], replace(others[0], facts=reduce(and_, (it.facts for it in others))))
 
 
 def _may_run(block: _Quiet, step: str) -> bool:
@@ -211,11 +238,13 @@ def _skips(block: _Quiet, step: str) -> Iterator[_Case]:
         return
     only = reach.outcomes.only(step, reach.outcomes.of[step].skipped)
     for case in (*_not_joined(block, step), *_not_given(block, step)):
-        yield _Case(facts=case.facts | only, text=case.text, by=case.by, denied=case.denied)
+        yield replace(case, facts=case.facts | only)
     if facts.step.when is not None and constant(facts, "when") is not True:
         text = f"{step!r} is skipped: its guard {facts.step.when.value!r} is false"
         if block.fits(reach.ready[step]):
-            yield _Case(facts=reach.ready[step] | only, text=text, denied=step)
+            decided = (Decided(step, "when", wanted=False),)
+            known = reach.ready[step] | only
+            yield _Case(facts=known, text=text, denied=step, decided=decided)
 
 
 def _not_joined(block: _Quiet, step: str) -> Iterator[_Case]:
@@ -231,7 +260,8 @@ def _not_joined(block: _Quiet, step: str) -> Iterator[_Case]:
     facts = at_least(missing, [case.facts for case in untaken])
     if block.fits(facts):
         told = " and ".join(dict.fromkeys(case.text for case in untaken[:2]))
-        yield _Case(facts=facts, text=told, by=untaken[0].by)
+        decided = tuple(dict.fromkeys(each for case in untaken for each in case.decided))
+        yield _Case(facts=facts, text=told, by=untaken[0].by, decided=decided)
 
 
 def _not_given(block: _Quiet, step: str) -> Iterator[_Case]:
@@ -239,7 +269,7 @@ def _not_given(block: _Quiet, step: str) -> Iterator[_Case]:
         if (step, need) not in block.excused:
             for case in block.absent(need):
                 text = f"{step!r} is skipped with {need!r}"
-                yield _Case(facts=case.facts, text=text, by=need, denied=case.denied)
+                yield replace(case, text=text, by=need)
 
 
 def _untaken(block: _Quiet, edge: Edge) -> _Case | None:
@@ -256,7 +286,16 @@ def _untaken(block: _Quiet, edge: Edge) -> _Case | None:
     if not block.fits(facts):
         return None
     text = f"{edge.target!r} is skipped: it waits for {wait_text(edge)}"
-    return _Case(facts=facts, text=text, by=source if skipped and not ran else "")
+    if skipped and not ran:
+        first = next(iter(block.cases.get(source, ())), None)
+        return _Case(facts=facts, text=text, by=source, decided=first.decided if first else ())
+    return _Case(facts=facts, text=text, decided=tuple(_other_branch(edge)))
+
+
+def _other_branch(edge: Edge) -> Iterator[Decided]:
+    """Yield what makes a switch take none of an edge's branches."""
+    for index in edge.branches:
+        yield Decided(edge.source, f"branches.{index}", wanted=False)
 
 
 def _after_block(block: _Quiet, model: Model, graphs: Graphs) -> Iterator[Absent]:
@@ -280,7 +319,8 @@ def _ended(block: _Quiet, reader: str, reads: Sequence[Read], where: Where) -> I
         for case in block.absent(step):
             if block.fits(case.facts, block.certain, failures):
                 seen.add(step)
-                yield Absent(reader=reader, read=read, where=where, path=block.path(case))
+                path = block.path(case)
+                yield Absent(reader=reader, read=read, where=where, path=path, decided=case.decided)
                 break
 
 

@@ -118,6 +118,28 @@ class Claims:
         near = self.above.relevant(asked, [node])
         return bool(near) and self.prover.is_never(reader, ((node, False), *near))
 
+    def happens(
+        self, reader: StepFacts | None, decided: Sequence[tuple[StepFacts, str, bool]]
+    ) -> JsonObject:
+        """Return values with which expressions of steps come out so and a reader is waited for.
+
+        `{}` where that is not known: values are only shown that were confirmed.
+        """
+        asked: list[Asked] = []
+        for facts, name, wanted in decided:
+            found = _outcome(facts, name, wanted=wanted)
+            if not found:
+                return {}
+            asked += [*found, *self._with_above(facts, found, name)]
+        if not asked:
+            return {}
+        first = decided[0][0]
+        waited = self.above.waited(reader.path) if reader and reader.block == first.block else ()
+        near = self.above.relevant(waited, [node for node, _ in asked])
+        verdict = self.prover.ask(first, tuple(dict.fromkeys((*asked, *near))))
+        values = self.prover.witness(first, verdict)
+        return values if isinstance(values, dict) else {}
+
     def repeats(self, facts: StepFacts, name: str) -> bool:
         """Tell whether an expression says again, word by word, what a guard above it says."""
         node = guards.ast_of(facts, name)
@@ -173,6 +195,17 @@ def conditions(facts: StepFacts) -> tuple[Node | None, ...] | None:
         for node, branch in zip(found, body.branches, strict=True)
     )
     return tuple(found) if known else None
+
+
+def _outcome(facts: StepFacts, name: str, *, wanted: bool) -> tuple[Asked, ...]:
+    """Return what must be asked for an expression to come out so; `else` is all the others."""
+    node = guards.ast_of(facts, name)
+    if node is not None:
+        return ((node, wanted),)
+    every = conditions(facts) or ()
+    if not name.startswith("branches.") or wanted:
+        return ()
+    return tuple((each, True) for each in every[:1] if each is not None)
 
 
 def shown(values: JsonObject, nodes: Sequence[Node]) -> str:

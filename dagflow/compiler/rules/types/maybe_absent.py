@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from dagflow.compiler.graph.build import Graphs
 from dagflow.compiler.proofs.absence import Absent, absences
+from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.rule import Checks, rule
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
+from dagflow.core.values import JsonObject
 
 
 @rule("DF204", "maybe-absent", Severity.ERROR, "graph")
@@ -50,7 +52,7 @@ def maybe_absent(checks: Checks) -> Iterator[Violation]:
     if any(block.rings for block in graphs.blocks.values()):
         return
     for absent in absences(model, graphs, reach, claims):
-        yield _violation(absent, graphs)
+        yield _violation(absent, graphs, claims)
 
 
 _MOMENTS = {
@@ -62,7 +64,7 @@ _MOMENTS = {
 }
 
 
-def _violation(absent: Absent, graphs: Graphs) -> Violation:
+def _violation(absent: Absent, graphs: Graphs, claims: Claims) -> Violation:
     producer = graphs.facts[absent.read.step]
     moment = _MOMENTS[absent.where].format(reader=repr(absent.reader))
     reader = graphs.facts.get(absent.reader.removesuffix(".compensate"))
@@ -72,9 +74,18 @@ def _violation(absent: Absent, graphs: Graphs) -> Violation:
         step=reader.path if reader is not None else "",
         related=(Related(f"{producer.name!r} is here", producer.step.name.span),),
         flow=_way(absent, graphs),
-        witness={"path": list(absent.path)},
+        witness={"path": list(absent.path), **_values(absent, graphs, claims)},
         help=_help(absent, producer.name),
     )
+
+
+def _values(absent: Absent, graphs: Graphs, claims: Claims) -> JsonObject:
+    """Return values with which it comes about, where expressions decide it."""
+    reader = graphs.facts.get(absent.reader)
+    decided = [(graphs.facts[each.step], each.name, each.wanted) for each in absent.decided]
+    if len({facts.block for facts, _, _ in decided}) > 1:
+        return {}
+    return claims.happens(reader, decided)
 
 
 def _way(absent: Absent, graphs: Graphs) -> tuple[Related, ...]:
