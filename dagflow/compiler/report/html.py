@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from dagflow.compiler.report.spending import money
 from dagflow.compiler.timing.words import said
 from dagflow.core.findings import Bounds, Finding, GraphSize, Report, Severity
 from dagflow.core.page import badge, facts, page, table, text
@@ -77,6 +78,7 @@ def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
     rows = [(name, text(f"{value:,}")) for name, value in known if value is not None]
     if bounds.time_worst is not None:
         rows.append(("time at most", text(f"{bounds.time_worst:g} s")))
+    rows += [(name, text(value)) for name, value in money(bounds)]
     if bounds.critical_path:
         rows.append(("critical path", text(" → ".join(bounds.critical_path))))
     if bounds.percentiles is not None:
