@@ -110,7 +110,9 @@ def test_changed_guard_is_shown_as_written() -> None:
 def test_step_that_does_something_else_is_told() -> None:
     found = changed(("steps.fetch.output.body.severity", "steps.fetch.output.body.state"))
 
-    assert Change("steps", "step 'big' does something else", "low", about="steps.big") in found.changes
+    assert (
+        Change("steps", "step 'big' does something else", "low", about="steps.big") in found.changes
+    )
 
 
 def test_new_secret_is_a_high_risk() -> None:
