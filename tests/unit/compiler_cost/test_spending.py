@@ -276,6 +276,11 @@ def with_budget(text: str, cost: float) -> str:
     return text.replace("name: w\n", f"name: w\nbudget: {{cost: {cost}}}\n")
 
 
+ONE_STEP = (
+    "0.00025, and 0.0001 more when 'each.ask' needs all its attempts, and the budget has 0.0003"
+)
+
+
 @pytest.mark.parametrize(
     ("cost", "severity", "message"),
     [
@@ -283,8 +288,7 @@ def with_budget(text: str, cost: float) -> str:
         (
             0.0003,
             "warning",
-            "0.00025, and 0.0001 more when 'each.ask' needs all its attempts, and the budget has"
-            " 0.0003",
+            ONE_STEP,
         ),
         (
             0.0005,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,6 +103,15 @@ def test_without_a_declared_output_the_text_is_the_output() -> None:
     assert context.used == {"tokens": 10, "prompt_tokens": 7}
     assert context.route[0] == "default"
     assert context.route[2] == "key of mine"
+
+
+def test_what_an_answer_costs_is_counted_where_the_model_has_a_price() -> None:
+    given = attempt()
+    priced = {**given.models["default"], "price": {"prompt": 0.1, "answer": 0.4}}
+
+    _, context = run(replace(given, models={"default": priced}), answer("fine"))
+
+    assert context.used == {"tokens": 10, "prompt_tokens": 7, "cost": 0.0000019}
 
 
 def test_what_the_step_says_is_what_is_asked() -> None:

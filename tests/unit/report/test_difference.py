@@ -129,3 +129,15 @@ outputs:
 
     assert texts(found, "secrets") == ["secret 'OTHER' is read"]
     assert found.risk == "high"
+
+
+def test_what_a_run_costs_is_a_bound_like_others() -> None:
+    site = "dagflow_site: 1\nprices: {currency: EUR, tools: {helpdesk: 0.01}}\n"
+    ask = f"# file: site.yaml\n{site}# file: w.yaml\n{OLD}"
+    again = ask.replace("    with: {path", "    retry: {attempts: 3}\n    with: {path")
+
+    found = difference(version(ask), version(again))
+    unknown = difference(version(OLD), version(ask))
+
+    assert "cost at most: 0.03 EUR, was 0.01 EUR" in texts(found, "bounds")
+    assert texts(unknown, "bounds") == ["cost at most: 0.01 EUR, was unknown"]

@@ -63,6 +63,44 @@ def budget_at_risk(checks: Checks) -> Iterator[Violation]:
             retry: {attempts: 3}
         outputs:
           text: ${{ steps.fetch.output.body.text }}
+
+    Bad:
+
+        dagflow: 1
+        name: poems
+        inputs: {topics: {type: array, maxItems: 50, items: {type: string, maxLength: 40}}}
+        budget: {cost: 0.1}  # DF706: a run may cost 0.1507 without any retry, and the budget has…
+        models:
+          default: {route: local, price: {prompt: 1, answer: 10}}
+        steps:
+          each:
+            foreach:
+              items: inputs.topics
+              max_items: 50
+              concurrency: 4
+              steps:
+                write:
+                  llm: {prompt: "A poem about ${{ item }}.", max_tokens: 300}
+        outputs: {poems: "${{ steps.each.output }}"}
+
+    Good:
+
+        dagflow: 1
+        name: poems
+        inputs: {topics: {type: array, maxItems: 50, items: {type: string, maxLength: 40}}}
+        budget: {cost: 0.2}
+        models:
+          default: {route: local, price: {prompt: 1, answer: 10}}
+        steps:
+          each:
+            foreach:
+              items: inputs.topics
+              max_items: 50
+              concurrency: 4
+              steps:
+                write:
+                  llm: {prompt: "A poem about ${{ item }}.", max_tokens: 300}
+        outputs: {poems: "${{ steps.each.output }}"}
     """
     model, pruned = checks.model, checks.pruned
     if model is None or pruned is None or model.workflow.budget is None:

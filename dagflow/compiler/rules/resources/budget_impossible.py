@@ -51,6 +51,42 @@ def budget_impossible(checks: Checks) -> Iterator[Violation]:
               max_tokens: 400
         outputs:
           poem: ${{ steps.write.output.text }}
+
+    Bad:
+
+        # file: site.yaml
+        dagflow_site: 1
+        prices: {currency: EUR, tools: {helpdesk.getTicket: 0.02}}
+        # file: work.yaml
+        dagflow: 1
+        name: ticket
+        budget: {cost: 0.01}  # DF703: the tool calls that every successful run makes cost 0.02…
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: t-1}}
+        outputs:
+          text: ${{ steps.fetch.output.body.text }}
+
+    Good:
+
+        # file: site.yaml
+        dagflow_site: 1
+        prices: {currency: EUR, tools: {helpdesk.getTicket: 0.02}}
+        # file: work.yaml
+        dagflow: 1
+        name: ticket
+        budget: {cost: 0.02}
+        tools:
+          helpdesk: {openapi: ./helpdesk.openapi.yaml}
+        steps:
+          fetch:
+            tool: helpdesk.getTicket
+            with: {path: {id: t-1}}
+        outputs:
+          text: ${{ steps.fetch.output.body.text }}
     """
     if checks.model is None or checks.pruned is None or checks.model.workflow.budget is None:
         return
