@@ -152,7 +152,15 @@ def _models(old: Version, new: Version) -> Iterator[Change]:
         if before.get(name) == after.get(name):
             continue
         word = "gone" if name not in after else "new" if name not in before else "another"
-        yield Change("models", f"model {name!r} is {word}", "low")
+        if word == "another" and _routed(before[name]) == _routed(after[name]):
+            yield Change("models", f"model {name!r} has another price or context", "none")
+        else:
+            yield Change("models", f"model {name!r} is {word}", "low")
+
+
+def _routed(model: JsonObject) -> JsonObject:
+    """Return what tells which model it is."""
+    return {key: value for key, value in model.items() if key not in {"price", "context"}}
 
 
 def _secrets(old: Version, new: Version) -> Iterator[Change]:
