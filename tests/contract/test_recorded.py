@@ -31,6 +31,7 @@ async def test_what_steps_used_is_told_by_step_with_all_attempts_and_turns(
         step("fetch", kind="tool", retry=again),
         foreach("each", "fetch", [1, 2, 3], step("each.ask", kind="llm")),
         child("call", "each", inner),
+        step("last", "call", kind="llm"),
         name="outer",
     )
     bench = Bench(store)
@@ -53,6 +54,7 @@ async def test_what_steps_used_is_told_by_step_with_all_attempts_and_turns(
         "outer.each": Used(runs=2, ran=2, items=6),
         "outer.each.ask": Used(runs=2, ran=6, tokens=60, prompt_tokens=24),
         "outer.call": Used(runs=2, ran=2, calls=2),
+        "outer.last": Used(runs=2, ran=2, tokens=20, prompt_tokens=8),
         "inner.ask": Used(runs=2, ran=2, tokens=20, prompt_tokens=8),
     }
 

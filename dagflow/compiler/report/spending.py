@@ -15,12 +15,12 @@ SHOWN: Final = 3
 def most_said(bounds: Bounds) -> str:
     """Say what a run uses at most."""
     parts = [
-        f"{value:,} {word}"
+        f"{value:,} {word if value == 1 else f'{word}s'}"
         for word, value in (
-            ("steps", bounds.steps),
-            ("generated tokens", bounds.tokens),
-            ("tool calls", bounds.tool_calls),
-            ("items", bounds.items),
+            ("step", bounds.steps),
+            ("generated token", bounds.tokens),
+            ("tool call", bounds.tool_calls),
+            ("item", bounds.items),
         )
         if value
     ]
