@@ -140,15 +140,15 @@ def held(text: str, inputs: dict, rng: Random) -> None:
     assert player.most_running <= bounds.peak_concurrency
     assert bounds.peak_memory is not None
     assert player.most_memory <= bounds.peak_memory
-    answers = run.used.get("tokens", 0) - run.used.get("prompt_tokens", 0)
-    for name, used in {**run.used, "tokens": answers}.items():
-        if name in {"tokens", "tool_calls", "items"}:
-            assert used <= getattr(bounds, name)
+    used = {name: n for name, n in run.used.items() if isinstance(n, int | float)}
+    answers = used.get("tokens", 0) - used.get("prompt_tokens", 0)
+    for name in ("tokens", "tool_calls", "items"):
+        assert {**used, "tokens": answers}.get(name, 0) <= getattr(bounds, name)
     assert bounds.cost is not None
     assert bounds.cost.most is not None
-    assert run.used.get("cost", 0) <= bounds.cost.most
+    assert used.get("cost", 0) <= bounds.cost.most
     told = counted(player)
-    assert {name: told.get(name, 0) for name in USED} == {n: run.used.get(n, 0) for n in USED}
+    assert {name: told.get(name, 0) for name in USED} == {n: used.get(n, 0) for n in USED}
     assert told.get("ran", 0) >= ran
     assert bounds.steps is None or told.get("ran", 0) <= bounds.steps
     if bounds.time_worst is not None:
