@@ -57,9 +57,9 @@ class Wanted:
 @click.option("--watch", is_flag=True, help="Check again when a file changes, until stopped.")
 @click.option(
     "--site", envvar="DAGFLOW_SITE", metavar="FILE",
-    help="What is known of the workers and of recorded latencies (or DAGFLOW_SITE).",
+    help="What is known of workers, prices and recorded runs (or DAGFLOW_SITE).",
 )  # fmt: skip
-@click.option("--recorded", is_flag=True, help="Take the latencies from this database's runs.")
+@click.option("--recorded", is_flag=True, help="Take latencies and use from this database's runs.")
 @click.option(
     "--against", metavar="OLD",
     help="Say what this version breaks: OLD is the one before, or a folder of such files.",

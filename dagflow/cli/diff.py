@@ -6,9 +6,11 @@ import click
 
 from dagflow.cli.exits import FINDINGS, OK
 from dagflow.cli.output import print_json
+from dagflow.cli.sites import site_of
 from dagflow.compiler.difference import Difference, Version, difference
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Bounds
+from dagflow.core.site import Site
 from dagflow.core.values import JsonObject
 from dagflow.service.plans import load_plan
 
@@ -22,13 +24,18 @@ SCHEMA_VERSION = 1
     "--format", "form", default="text", show_default=True, type=click.Choice(["text", "json"]),
     help="How the changes are written.",
 )  # fmt: skip
-def command(*, old: str, new: str, form: str) -> int:
+@click.option(
+    "--site", envvar="DAGFLOW_SITE", metavar="FILE",
+    help="What is known of the site, for what runs cost (or DAGFLOW_SITE).",
+)  # fmt: skip
+def command(*, old: str, new: str, form: str, site: str | None) -> int:
     """Say what a new version of a workflow changes, and its risk.
 
     OLD and NEW are workflow files, or plans (`dagflow plan -o plan.json`). The exit code is 1 when
     a caller may break.
     """
-    found = difference(_version(old), _version(new))
+    known = site_of(site)
+    found = difference(_version(old, known), _version(new, known))
     if form == "json":
         print_json(_json(found))
     else:
@@ -36,8 +43,8 @@ def command(*, old: str, new: str, form: str) -> int:
     return FINDINGS if found.breaking else OK
 
 
-def _version(path: str) -> Version:
-    loaded = load_plan(path)
+def _version(path: str, site: Site) -> Version:
+    loaded = load_plan(path, site=site)
     if loaded.plan is None:
         raise UsageError(f"{path} does not compile", remedy=f"`dagflow check {path}` says why")
     bounds = loaded.checked.report.bounds if loaded.checked is not None else Bounds()

@@ -16,7 +16,7 @@ from dagflow.cli.sites import recorded_here
     metavar="SECONDS", help="How long a window of time is.",
 )  # fmt: skip
 def command(output: str | None, window: float) -> int:
-    """Write how long the steps of recorded runs took, a window of time a line.
+    """Write how long the steps of recorded runs took and what they used, a window of time a line.
 
     A site file names it (`history: FILE`), so that `dagflow check --site` can compare deadlines
     with it elsewhere, where there is no database.

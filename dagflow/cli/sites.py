@@ -10,7 +10,7 @@ from dagflow.core.site import NOWHERE_YET, Site, Window
 
 
 def site_of(path: str | None, *, recorded: bool = False) -> Site:
-    """Return what a site file says; with `recorded`, with the latencies of this database's runs.
+    """Return what a site file says; with `recorded`, with what this database's runs recorded.
 
     Raises `UsageError` for a file with mistakes, `UnavailableError` without a database.
     """

@@ -15,7 +15,9 @@ from dagflow.compiler.memory import Memory
 from dagflow.compiler.model import Model
 from dagflow.compiler.planning import bounds, deadlines, layout, machine
 from dagflow.compiler.planning import prune as pruner
+from dagflow.compiler.planning.expected import expected
 from dagflow.compiler.planning.lower import lower
+from dagflow.compiler.planning.prices import prices_for
 from dagflow.compiler.proofs import reach
 from dagflow.compiler.proofs.claims import claims_of
 from dagflow.compiler.proofs.labels.steps import Labels
@@ -189,8 +191,12 @@ def _compiled(state: _Pass, checks: Checks, workflow: Workflow, *, pruning: bool
 
 
 def _bounded(model: Model, pruned: pruner.Pruned, site: Site) -> Bounds:
-    found = bounds.costs(model, pruned)
-    return deadlines.judged(bounds.bounds(model, pruned, found), model, pruned, found, site)
+    prices = prices_for(model, site.prices)
+    found = bounds.costs(model, pruned, prices=prices)
+    known = replace(
+        bounds.bounds(model, pruned, found, prices), expected=expected(model, pruned, site)
+    )
+    return deadlines.judged(known, model, pruned, found, site)
 
 
 def _planned(

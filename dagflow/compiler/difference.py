@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from dagflow.compiler.signature import Signature, signature_in
-from dagflow.core.findings import Bounds
+from dagflow.core.findings import Bounds, CostBound
+from dagflow.core.money import written
 from dagflow.core.plan import Plan, PlanStep, steps_of
 from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema
@@ -151,7 +152,15 @@ def _models(old: Version, new: Version) -> Iterator[Change]:
         if before.get(name) == after.get(name):
             continue
         word = "gone" if name not in after else "new" if name not in before else "another"
-        yield Change("models", f"model {name!r} is {word}", "low")
+        if word == "another" and _routed(before[name]) == _routed(after[name]):
+            yield Change("models", f"model {name!r} has another price or context", "none")
+        else:
+            yield Change("models", f"model {name!r} is {word}", "low")
+
+
+def _routed(model: JsonObject) -> JsonObject:
+    """Return what tells which model it is."""
+    return {key: value for key, value in model.items() if key not in {"price", "context"}}
 
 
 def _secrets(old: Version, new: Version) -> Iterator[Change]:
@@ -229,20 +238,43 @@ def _placeless(value: JsonValue) -> JsonValue:
 
 
 def _bounds(old: Version, new: Version) -> Iterator[Change]:
-    for name, what in _BOUNDS.items():
-        before, after = getattr(old.bounds, name), getattr(new.bounds, name)
+    for what, value_of in _BOUNDS.items():
+        before, after = value_of(old.bounds), value_of(new.bounds)
         if before == after:
             continue
         grown = after is None or (before is not None and after > before)
         text = f"{what}: {_amount(after)}, was {_amount(before)}"
         yield Change("bounds", text, "low" if grown else "none")
+    yield from _cost(old.bounds.cost, new.bounds.cost)
 
 
-_BOUNDS: Final = {
-    "steps": "steps at most", "tokens": "tokens at most", "tool_calls": "tool calls at most",
-    "time_worst": "seconds at most", "time_best": "seconds at least",
-    "peak_memory": "bytes of memory at most",
-}  # fmt: skip
+def _cost(old: CostBound | None, new: CostBound | None) -> Iterator[Change]:
+    """Yield a change of what a run costs at most; where nothing has a price it is not known."""
+    before, after = _most(old), _most(new)
+    if before != after:
+        known = before is not None and after is not None
+        grown = after is None or (known and after > before)  # type: ignore[operator]
+        text = f"cost at most: {_money(after, new)}, was {_money(before, old)}"
+        yield Change("bounds", text, "low" if grown else "none")
+
+
+def _most(cost: CostBound | None) -> float | None:
+    return None if cost is None else cost.most
+
+
+def _money(amount: float | None, cost: CostBound | None) -> str:
+    return "unknown" if amount is None else written(amount, cost.currency if cost else "")
+
+
+_BOUNDS: Final[Mapping[str, Callable[[Bounds], float | None]]] = {
+    "steps at most": lambda bounds: bounds.steps,
+    "tokens at most": lambda bounds: bounds.tokens,
+    "tool calls at most": lambda bounds: bounds.tool_calls,
+    "items at most": lambda bounds: bounds.items,
+    "seconds at most": lambda bounds: bounds.time_worst,
+    "seconds at least": lambda bounds: bounds.time_best,
+    "bytes of memory at most": lambda bounds: bounds.peak_memory,
+}
 
 
 def _amount(value: float | None) -> str:

@@ -136,6 +136,38 @@ class StepBounds:
     tokens: int | None
     tool_calls: int | None
     memory: int | None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostBound:
+    """What a run costs at most, in units of `currency` ("" where the site names none).
+
+    `most` is None where it can't be told, for want of what `unknown` says. `estimated` tells that
+    prompts are counted by the length of their text, four characters a token.
+    """
+
+    most: float | None
+    currency: str = ""
+    estimated: bool = False
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a run uses on average, by what each of its steps used in at least `runs` recorded runs.
+
+    `tokens` are those of prompts, too. All are None where nothing is recorded of the steps that
+    `missing` names; `cost` also where it has no price.
+    """
+
+    runs: int = 0
+    steps: float | None = None
+    tokens: float | None = None
+    tool_calls: float | None = None
+    items: float | None = None
+    cost: float | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +176,8 @@ class Bounds:
 
     `tokens` are those that models may generate; what prompts hold is known at run time only.
     Times are those of a run whose steps wait for no worker. `percentiles` (50, 95, 99), `slack`
-    and the recorded verdicts come from the site's history, where it knows every step.
+    and the recorded verdicts come from the site's history, where it knows every step, and so does
+    what is `expected`. `cost` is None where nothing has a price.
     """
 
     steps: int | None = None
@@ -160,6 +193,8 @@ class Bounds:
     deadlines: tuple[DeadlineVerdict, ...] = ()
     slack: tuple[StepSlack, ...] = ()
     each: tuple[StepBounds, ...] = ()
+    cost: CostBound | None = None
+    expected: Expected | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,15 @@ class ToolRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrice:
+    """What a model asks for a million tokens."""
+
+    prompt: At[float] = shaped(Number(), "for a million tokens of prompts")
+    answer: At[float] = shaped(Number(), "for a million tokens of answers")
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRef:
     """A model that llm steps may name."""
 
@@ -238,6 +247,9 @@ class ModelRef:
     api_key: Node | None = shaped(Template(text=True), "`${{ secrets.NAME }}`", default=None)
     context: At[int] | None = shaped(
         Int(minimum=1), "how many tokens prompt and answer may have together", default=None
+    )
+    price: ModelPrice | None = shaped(
+        Record(ModelPrice), "what a million tokens cost; counts for `budget.cost`", default=None
     )
     span: Span = NOWHERE
 

@@ -9,6 +9,7 @@ from typing import Final
 from dagflow.core.errors import UsageError, ValueRefusedError
 from dagflow.core.plan import MAX_PLAN_DEPTH, Plan
 from dagflow.core.plan_json import from_json
+from dagflow.core.site import NOWHERE_YET, Site
 from dagflow.core.values import JsonObject, read_json
 from dagflow.service.bundle import read_bundle
 from dagflow.service.check import Checked, check
@@ -24,8 +25,8 @@ class Loaded:
     checked: Checked | None
 
 
-def load_plan(file: str) -> Loaded:
-    """Read a plan file, or compile a workflow file.
+def load_plan(file: str, *, site: Site = NOWHERE_YET) -> Loaded:
+    """Read a plan file, or compile a workflow file for a site.
 
     A file named `*.json` is a plan when it is JSON with a `plan_version`. Raises `UsageError`
     for one that is no JSON, or a plan that is not whole.
@@ -33,7 +34,7 @@ def load_plan(file: str) -> Loaded:
     value = _json(file) if file.endswith(".json") else None
     if value is not None and "plan_version" in value:
         return Loaded(from_json(value), None)
-    checked = check(read_bundle(file))
+    checked = check(read_bundle(file), site=site)
     return Loaded(checked.plan, checked)
 
 

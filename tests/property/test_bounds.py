@@ -11,11 +11,15 @@ from hypothesis import HealthCheck, assume, event, given, note, settings
 from hypothesis import strategies as st
 
 from dagflow.compiler import Compiled, compile_workflow
+from dagflow.core.money import PriceList, price, units
 from dagflow.core.plan import Plan, PlanStep, steps_of
 from dagflow.core.run import Claim, Fail, RunState, StepFailure, Succeed, Tick
+from dagflow.core.site import Site
 from dagflow.core.source import Source
 from dagflow.core.tool import ToolCatalog
+from dagflow.core.values import JsonObject
 from dagflow.executor.decide import next_wake
+from dagflow.service.site.spent import Counts, count
 from tests.property.driving import START, Driver
 from tests.property.flows import flows, to_yaml
 from tests.property.loops.drawing import loop_flow
@@ -31,6 +35,9 @@ COUNT = settings(
 RAN = {"succeeded", "failed", "timed_out"}
 CODE = '"def main(**a): return {\\"v\\": 1}"'
 ANSWER = 100
+PRICE = price(0.3, 1.1)
+USED = ("tokens", "prompt_tokens", "items")
+COUNTED = ("ran", *USED)
 
 
 class Player(Driver):
@@ -91,7 +98,7 @@ class Player(Driver):
 
     def _report(self, path: str) -> None:
         record, kind = self.run.steps[path], self._of(path).kind
-        used = {"tokens": self.rng.randrange(ANSWER + 1)} if kind == "llm" else {}
+        used = self._used() if kind == "llm" else {}
         ending = self.rng.choice(("ok", "ok", "ok", "ok", "timeout", "network", "user"))
         if ending == "ok":
             output = {"v": 1} if kind in {"python", "llm"} else "x"
@@ -99,6 +106,20 @@ class Player(Driver):
         else:
             error = StepFailure(error_class=ending, message="scripted", attempt=record.attempt)
             self.take(Fail(path=path, token=record.token, error=error, used=used))
+
+    def _used(self) -> JsonObject:
+        """Return what an answer may have taken: the prompts are of six characters."""
+        answer, prompt = self.rng.randrange(ANSWER + 1), self.rng.randrange(3)
+        cost = units(PRICE.of(prompt, answer))
+        return {"tokens": answer + prompt, "prompt_tokens": prompt, "cost": cost}
+
+
+def counted(player: Player) -> dict[str, int]:
+    """Return what the log of a run says that all its steps used."""
+    counts: Counts = {}
+    count(counts, "w", player.plan, player.changes)
+    sums = {name: sum(each.get(name, 0) for each in counts.values()) for name in COUNTED}
+    return {name: amount for name, amount in sums.items() if amount}
 
 
 def held(text: str, inputs: dict, rng: Random) -> None:
@@ -119,8 +140,17 @@ def held(text: str, inputs: dict, rng: Random) -> None:
     assert player.most_running <= bounds.peak_concurrency
     assert bounds.peak_memory is not None
     assert player.most_memory <= bounds.peak_memory
+    used = {name: n for name, n in run.used.items() if isinstance(n, int | float)}
+    answers = used.get("tokens", 0) - used.get("prompt_tokens", 0)
     for name in ("tokens", "tool_calls", "items"):
-        assert run.used.get(name, 0) <= getattr(bounds, name)
+        assert {**used, "tokens": answers}.get(name, 0) <= getattr(bounds, name)
+    assert bounds.cost is not None
+    assert bounds.cost.most is not None
+    assert used.get("cost", 0) <= bounds.cost.most
+    told = counted(player)
+    assert {name: told.get(name, 0) for name in USED} == {n: used.get(n, 0) for n in USED}
+    assert told.get("ran", 0) >= ran
+    assert bounds.steps is None or told.get("ran", 0) <= bounds.steps
     if bounds.time_worst is not None:
         assert (player.now - START).total_seconds() <= bounds.time_worst + 1e-6
         event("time is bounded")
@@ -130,7 +160,8 @@ def held(text: str, inputs: dict, rng: Random) -> None:
 
 
 def compiled(text: str) -> Compiled:
-    return compile_workflow(Source("generated.yaml", text), ToolCatalog())
+    site = Site(prices=PriceList(models={"local": PRICE}))
+    return compile_workflow(Source("generated.yaml", text), ToolCatalog(), site=site)
 
 
 @COUNT

@@ -24,6 +24,7 @@ from dagflow.core.values import JsonObject
 _LINE: Final[JsonObject] = {"type": "integer", "minimum": 1}
 _BOUND: Final = nullable(COUNT)
 _SECONDS: Final = nullable(NUMBER)
+_MEAN: Final = nullable(NUMBER)
 
 REPORT: Final[dict[str, JsonObject]] = {
     "Report": closed(
@@ -101,12 +102,30 @@ REPORT: Final[dict[str, JsonObject]] = {
                         "tokens": _BOUND,
                         "tool_calls": _BOUND,
                         "memory": _BOUND,
+                        "cost": _MEAN,
                     }
                 )
             ),
+            "cost": nullable(ref("CostBound")),
+            "expected": nullable(ref("Expected")),
         },
         doc="What a run can cost at most, and each of its steps; null where nothing bounds it, and"
-        " of the percentiles without recorded latencies. Seconds and bytes.",
+        " of the percentiles without recorded latencies. Seconds and bytes. `cost` is null where"
+        " nothing has a price, `expected` where no use is recorded.",
+    ),
+    "CostBound": closed(
+        {"most": _MEAN, "currency": TEXT, "estimated": FLAG, "unknown": listed(TEXT)},
+        doc="What a run costs at most, in units of the currency; null for what `unknown` says."
+        " `estimated`: prompts are counted at four characters a token.",
+    ),
+    "Expected": closed(
+        {
+            "runs": COUNT,
+            **dict.fromkeys(("steps", "tokens", "tool_calls", "items", "cost"), _MEAN),
+            "missing": listed(TEXT),
+        },
+        doc="What a run uses on average, by what its steps used in recorded runs; null where"
+        " nothing is recorded of the steps that are `missing`. Tokens with those of prompts.",
     ),
     "DeadlineVerdict": closed(
         {

@@ -17,10 +17,12 @@ from dagflow.compiler.model import TOPS, Model, StepFacts
 from dagflow.compiler.planning.choices import choices, over
 from dagflow.compiler.planning.costs import AMOUNTS, NOTHING, Cost, Inside, cost_of
 from dagflow.compiler.planning.musts import fastest, pauses_the_clock
+from dagflow.compiler.planning.paid import paid
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.compiler.timing.antichain import heaviest
 from dagflow.compiler.timing.workload import most, owners
 from dagflow.core.findings import Bounds, StepBounds
+from dagflow.core.money import PriceList, units
 from dagflow.core.records import dataclass
 
 
@@ -36,21 +38,31 @@ class Costs:
         return sum(self.blocks[path].amounts[amount] for path in TOPS if path in self.blocks)
 
 
-def costs(model: Model, pruned: Pruned, *, retries: bool = True) -> Costs:
-    """Return what each step and block comes to; without `retries`, if every first attempt did."""
+def costs(
+    model: Model, pruned: Pruned, *, retries: bool = True, prices: PriceList | None = None
+) -> Costs:
+    """Return what each step and block comes to; without `retries`, if every first attempt did.
+
+    Without `prices` nothing costs any money.
+    """
     found: dict[str, Cost] = {}
     blocks: dict[str, Inside] = {}
     graphs = pruned.graphs
     for path in inside_out(graphs.blocks):
         for step in graphs.blocks[path].steps:
             inside = blocks.get(step, NOTHING)
-            found[step] = cost_of(graphs.facts[step], model.workflow, inside, retries=retries)
+            found[step] = cost_of(
+                graphs.facts[step], model.workflow, inside, retries=retries, prices=prices
+            )
         blocks[path] = _together(graphs.blocks[path], graphs.facts, found)
     return Costs(steps=found, blocks=blocks)
 
 
-def bounds(model: Model, pruned: Pruned, found: Costs) -> Bounds:
-    """Return the bounds of a whole run, compensations and `finally` too; deadlines cut its time."""
+def bounds(model: Model, pruned: Pruned, found: Costs, prices: PriceList | None = None) -> Bounds:
+    """Return the bounds of a whole run, compensations and `finally` too; deadlines cut its time.
+
+    `prices` are those that the costs were found with.
+    """
     tops = [pruned.graphs.blocks[path] for path in TOPS if path in pruned.graphs.blocks]
     inside = [found.blocks[block.path] for block in tops]
     return Bounds(
@@ -63,7 +75,8 @@ def bounds(model: Model, pruned: Pruned, found: Costs) -> Bounds:
         peak_memory=_whole(max((max(it.memory, it.undo_memory) for it in inside), default=0)),
         peak_concurrency=_whole(max((it.workers for it in inside), default=0)),
         critical_path=tuple(step for each in inside for step in each.way),
-        each=tuple(_each(step, cost) for step, cost in found.steps.items()),
+        each=tuple(_each(step, cost, prices) for step, cost in found.steps.items()),
+        cost=None if prices is None else paid(model, pruned.graphs, found.total("cost"), prices),
     )
 
 
@@ -91,7 +104,7 @@ def _together(
     )
 
 
-def _each(step: str, cost: Cost) -> StepBounds:
+def _each(step: str, cost: Cost, prices: PriceList | None) -> StepBounds:
     worst = None if cost.worst == inf else round(cost.worst, 6)
     return StepBounds(
         step=step,
@@ -99,6 +112,7 @@ def _each(step: str, cost: Cost) -> StepBounds:
         tokens=_whole(cost.tokens),
         tool_calls=_whole(cost.tool_calls),
         memory=_whole(cost.memory),
+        cost=None if prices is None or cost.cost == inf else units(cost.cost),
     )
 
 

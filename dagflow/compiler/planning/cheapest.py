@@ -20,24 +20,30 @@ from dagflow.core.workflow import Step
 Way: TypeAlias = tuple[tuple[str, frozenset[int]], ...]
 """The switches that lead to a step, from the outside in, and the branches of each that do."""
 
+Worth: TypeAlias = Callable[[StepFacts], float]
+"""What one attempt of a step uses at least; 0 for loops."""
+
 _SUCCESS: Final = frozenset({"success", "done"})
 
 
-def least_calls(graphs: Graphs, block: str = "") -> float:
-    """Return how many tool calls every success of a block makes at least."""
+def least_calls(graphs: Graphs) -> float:
+    """Return how many tool calls every success makes at least."""
+    return least(graphs, lambda facts: int(facts.kind == "tool"))
+
+
+def least(graphs: Graphs, worth: Worth, block: str = "") -> float:
+    """Return the least of something that every success of a block uses, by what steps use of it."""
     if block not in graphs.blocks:
         return 0
-    return _least(graphs.blocks[block], graphs.facts, lambda facts: _calls(graphs, facts))
 
+    def cost(facts: StepFacts) -> float:
+        if does_without(facts.step):
+            return 0
+        if isinstance(facts.step.body, Repeat) and not facts.step.on_error:
+            return least(graphs, worth, facts.path)
+        return worth(facts)
 
-def _calls(graphs: Graphs, facts: StepFacts) -> float:
-    if does_without(facts.step):
-        return 0
-    if facts.kind == "tool":
-        return 1
-    if isinstance(facts.step.body, Repeat) and not facts.step.on_error:
-        return least_calls(graphs, facts.path)
-    return 0
+    return _least(graphs.blocks[block], graphs.facts, cost)
 
 
 def does_without(step: Step) -> bool:

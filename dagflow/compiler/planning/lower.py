@@ -10,6 +10,7 @@ from dagflow.compiler.graph.build import BlockGraph
 from dagflow.compiler.graph.edges import sibling
 from dagflow.compiler.model import Model, StepFacts
 from dagflow.compiler.planning.bodies import DEFAULT_MODEL, lowered_body
+from dagflow.compiler.planning.prices import terms_of
 from dagflow.compiler.planning.prune import Pruned
 from dagflow.compiler.planning.rename import Names, in_step, in_value, names_in
 from dagflow.compiler.signature import signature_of
@@ -130,6 +131,7 @@ def _model(workflow: Workflow, name: str) -> JsonObject:
         "url": reference.url.value if reference.url else None,
         "model": reference.model.value if reference.model else None,
         "api_key": key,
+        **terms_of(reference),
     }
 
 

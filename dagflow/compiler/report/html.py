@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from dagflow.compiler.report.spending import money
 from dagflow.compiler.report.steps_table import signature, steps_table
 from dagflow.compiler.timing.words import said
 from dagflow.core.findings import Bounds, Finding, GraphSize, Related, Report, Severity
@@ -94,6 +95,7 @@ def _bounds(bounds: Bounds) -> list[tuple[str, str]]:
         rows.append(("memory at a time", text(sized(bounds.peak_memory))))
     if bounds.time_worst is not None:
         rows.append(("time at most", text(f"{bounds.time_worst:g} s")))
+    rows += [(name, text(value)) for name, value in money(bounds)]
     if bounds.critical_path:
         rows.append(("critical path", text(" → ".join(bounds.critical_path))))
     if bounds.percentiles is not None:

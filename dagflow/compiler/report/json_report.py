@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from dagflow.core.findings import Bounds, DeadlineVerdict, Finding, Fix, Report, StepBounds
+from dagflow.core.findings import (
+    Bounds,
+    CostBound,
+    DeadlineVerdict,
+    Expected,
+    Finding,
+    Fix,
+    Report,
+    StepBounds,
+)
 from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue
 
@@ -90,6 +99,29 @@ def _bounds(bounds: Bounds) -> JsonObject:
             {"step": each.step, "share": each.share, "slack": each.slack} for each in bounds.slack
         ],
         "each": [_step(each) for each in bounds.each],
+        "cost": None if bounds.cost is None else _cost(bounds.cost),
+        "expected": None if bounds.expected is None else _expected(bounds.expected),
+    }
+
+
+def _cost(cost: CostBound) -> JsonObject:
+    return {
+        "most": cost.most,
+        "currency": cost.currency,
+        "estimated": cost.estimated,
+        "unknown": list(cost.unknown),
+    }
+
+
+def _expected(expected: Expected) -> JsonObject:
+    return {
+        "runs": expected.runs,
+        "steps": expected.steps,
+        "tokens": expected.tokens,
+        "tool_calls": expected.tool_calls,
+        "items": expected.items,
+        "cost": expected.cost,
+        "missing": list(expected.missing),
     }
 
 
@@ -114,4 +146,5 @@ def _step(each: StepBounds) -> JsonObject:
         "tokens": each.tokens,
         "tool_calls": each.tool_calls,
         "memory": each.memory,
+        "cost": each.cost,
     }

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from dagflow.compiler.report.spending import mean_said, most_said
 from dagflow.compiler.timing.words import SHOWN, said
 from dagflow.core.findings import Finding, GraphSize, Report, Severity
 from dagflow.core.source import Source, Span
@@ -30,7 +31,8 @@ def render(report: Report, sources: Mapping[str, Source], *, color: bool = False
     """Write the report; `sources` are the texts by file name, for the quoted lines."""
     paint = _Paint(color=color)
     blocks = [_finding(finding, sources, paint) for finding in report.findings]
-    parts = [*blocks, *_removals(report, paint), *_deadlines(report, paint)]
+    parts = [*blocks, *_removals(report, paint), *_spending(report, paint)]
+    parts += _deadlines(report, paint)
     return "\n".join([*parts, _summary(report, paint)]) + "\n"
 
 
@@ -111,6 +113,18 @@ def _removals(report: Report, paint: _Paint) -> list[str]:
     ]
     lines += [f"  fused {' → '.join(map(clean, chain))}: one dispatch" for chain in report.fused]
     return [*lines, ""]
+
+
+def _spending(report: Report, paint: _Paint) -> list[str]:
+    """Say what a run uses, where there are prices or records."""
+    bounds = report.bounds
+    lines = []
+    if bounds.cost is not None or bounds.expected is not None:
+        lines.append(f"  at most {clean(most_said(bounds))}")
+    if bounds.expected is not None:
+        currency = bounds.cost.currency if bounds.cost is not None else ""
+        lines.append(f"  on average {clean(mean_said(bounds.expected, currency))}")
+    return [f"{paint('bold', 'a run uses')}:", *lines, ""] if lines else []
 
 
 def _deadlines(report: Report, paint: _Paint) -> list[str]:

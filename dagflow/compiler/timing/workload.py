@@ -123,7 +123,7 @@ def most(
     if not any(weights):
         return 0
     hung: dict[int, list[tuple[frozenset[Label], float]]] = {}
-    total = 0.0
+    total: float = 0  # whole numbers stay whole
     for number in range(len(weights) - 1, -1, -1):
         worth, owner = weights[number], under[number]
         if number in hung:
@@ -141,7 +141,7 @@ def _worth(
     """Return what a node and all under it come to at most, over the ways it can end."""
     sums: dict[Label, float] = dict.fromkeys(endings, weight)
     if SKIPPED in sums:
-        sums[SKIPPED] = 0.0
+        sums[SKIPPED] = 0
     for labels, worth in hung:
         for label in labels:
             sums[label] = sums.get(label, weight) + worth

@@ -40,7 +40,7 @@ def left(draft: Draft) -> JsonObject:
     bounds = {name: limit for name in _PARTS if (limit := limit_of(draft, name)) is not None}
     taken = {"tokens": _promised(draft)} if "tokens" in bounds else {}
     return {
-        name: max(0, limit - used_of(draft, name) - taken.get(name, 0))
+        name: max(0, _sum(limit, -used_of(draft, name)) - taken.get(name, 0))
         for name, limit in bounds.items()
     }
 
@@ -160,8 +160,13 @@ def use(draft: Draft, amounts: JsonObject) -> None:
     """Add up what was used."""
     more = {name: amount for name in amounts if (amount := _amount(amounts, name))}
     if more:
-        total: JsonObject = {n: used_of(draft, n) + amount for n, amount in more.items()}
+        total: JsonObject = {n: _sum(used_of(draft, n), amount) for n, amount in more.items()}
         draft.set_run(used={**draft.run.used, **total})
+
+
+def _sum(before: float, more: float) -> float:
+    """Return the sum to the last digit that amounts of money have."""
+    return round(before + more, 12)
 
 
 def _amount(amounts: JsonObject, name: str) -> float:

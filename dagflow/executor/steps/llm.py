@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import cast
 
 from dagflow.core.errors import StepError, ValueRefusedError
+from dagflow.core.money import Price, price_in, units
 from dagflow.core.values import JsonObject, JsonValue, read_json
 from dagflow.executor.steps.base import Attempt, StepContext, service
 from dagflow.llm.protocol import (
@@ -26,7 +27,8 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     """Ask the step's model and return its answer; its pieces are emitted as `token` events.
 
     With a declared output the answer is the JSON value in it, else `{text, finish_reason}`.
-    Needs the service `chat` (`ChatModels`). Counts tokens however the attempt ends. Raises
+    Needs the service `chat` (`ChatModels`). Counts tokens, and what they cost where the
+    model has a price, however the attempt ends. Raises
     `StepError`: network, timeout, rate_limited, http_4xx, http_5xx as the server fails; `model`
     when it gave up or its answer was cut; `schema` when the answer is not JSON.
     """
@@ -36,7 +38,7 @@ async def work(attempt: Attempt, context: StepContext) -> JsonValue:
     key = context.resolve_secrets(route.get("api_key"))
     request = _request(attempt)
     async with models.client(name, route, key if isinstance(key, str) else None) as client:
-        text, last = await _ask(client, request, context)
+        text, last = await _ask(client, request, context, price_in(route))
     if request.schema is not None:
         return _value(text, last, request.max_tokens, context)
     return {"text": text, "finish_reason": last.finish_reason}
@@ -62,9 +64,9 @@ def _messages(rendered: JsonValue) -> tuple[Message, ...]:
 
 
 async def _ask(
-    client: ChatClient, request: ChatRequest, context: StepContext
+    client: ChatClient, request: ChatRequest, context: StepContext, price: Price | None
 ) -> tuple[str, ChatChunk]:
-    """Return the whole answer and the chunk that ended it."""
+    """Return the whole answer and the chunk that ended it, and count what it took."""
     texts: list[str] = []
     last, usage = ChatChunk(), None
     try:
@@ -77,7 +79,9 @@ async def _ask(
                     context.emit("token", {"text": chunk.text})
     finally:
         used = usage or _estimated(request, texts)
-        context.use(tokens=used.total_tokens)
+        context.use(tokens=used.total_tokens, prompt_tokens=used.prompt_tokens)
+        if price is not None:
+            context.use(cost=units(price.of(used.prompt_tokens, used.completion_tokens)))
     return "".join(texts), last
 
 

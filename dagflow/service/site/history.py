@@ -1,20 +1,23 @@
-"""Recorded latencies in a file: JSON Lines, one window of time a line."""
+"""What was recorded, in a file: JSON Lines, one window of time a line."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import fields
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
 from dagflow.core.errors import UsageError
-from dagflow.core.site import Window
+from dagflow.core.site import Used, Window
 from dagflow.core.values import JsonObject, JsonValue
 
 PARTS: Final = ("steps", "operations", "models", "waits")
 MAX_HISTORY: Final = 64 * 1024 * 1024
-_KEYS: Final = frozenset({"at", *PARTS})
+USED: Final = "used"
+_KEYS: Final = frozenset({"at", *PARTS, USED})
+_COUNTS: Final = tuple(field.name for field in fields(Used))
 
 
 def write_history(windows: Iterable[tuple[str, Window]]) -> str:
@@ -22,9 +25,15 @@ def write_history(windows: Iterable[tuple[str, Window]]) -> str:
     lines = []
     for at, window in windows:
         parts = {name: dict(sorted(getattr(window, name).items())) for name in PARTS}
+        used = {step: _counts(each) for step, each in sorted(window.used.items())}
         kept = {"at": at, **{name: part for name, part in parts.items() if part}}
+        kept |= {USED: used} if used else {}
         lines.append(json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n")
     return "".join(lines)
+
+
+def _counts(used: Used) -> dict[str, int]:
+    return {name: count for name in _COUNTS if (count := getattr(used, name))}
 
 
 def read_history(path: str) -> tuple[Window, ...]:
@@ -53,11 +62,34 @@ def _window(line: str, place: str) -> Window:
     except ValueError as error:
         raise UsageError(f"{place}: no JSON: {error}") from None
     if not isinstance(value, dict):
-        raise UsageError(f"{place}: a window is an object with {', '.join(PARTS)}")
+        raise UsageError(f"{place}: a window is an object with {', '.join((*PARTS, USED))}")
     unknown = sorted(value.keys() - _KEYS)
     if unknown:
         raise UsageError(f"{place}: a window has no key {unknown[0]!r}")
-    return Window(**{name: _part(value, name, place) for name in PARTS if name in value})
+    parts = {name: _part(value, name, place) for name in PARTS if name in value}
+    return Window(**parts, used=_used(value.get(USED, {}), place))
+
+
+def _used(part: JsonValue, place: str) -> dict[str, Used]:
+    if not isinstance(part, dict):
+        raise UsageError(f"{place}: `{USED}` is an object of steps and what they used")
+    return {step: _of_step(counts, f"{place}: `{USED}.{step}`") for step, counts in part.items()}
+
+
+def _of_step(counts: JsonValue, place: str) -> Used:
+    """Read what a step used; what makes no sense is refused."""
+    if not isinstance(counts, dict) or not counts.keys() <= set(_COUNTS):
+        raise UsageError(f"{place} is an object with {', '.join(_COUNTS)}")
+    found = Used(**{name: _count(count, place) for name, count in counts.items()})
+    if not found.runs or found.prompt_tokens > found.tokens:
+        raise UsageError(f"{place} is of 1 run or more, and of its tokens are `prompt_tokens`")
+    return found
+
+
+def _count(count: JsonValue, place: str) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise UsageError(f"{place} has whole numbers, each 0 or more")
+    return count
 
 
 def _part(window: JsonObject, name: str, place: str) -> dict[str, tuple[float, ...]]:

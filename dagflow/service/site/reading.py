@@ -14,11 +14,12 @@ from dagflow.compiler.source.text import decode
 from dagflow.compiler.source.yaml import compose
 from dagflow.core.errors import UsageError
 from dagflow.core.findings import Finding
+from dagflow.core.money import PriceList, picos, price
 from dagflow.core.node import Mapping
 from dagflow.core.site import Load, Site, Window, WorkerClass
 from dagflow.core.source import At, Source, Span
 from dagflow.service.site.history import read_history
-from dagflow.service.site.shape import Repeated, SiteFile, Workers
+from dagflow.service.site.shape import Prices, Repeated, SiteFile, Workers
 
 T = TypeVar("T")
 
@@ -60,6 +61,7 @@ def site_of(file: SiteFile, history: tuple[Window, ...] = ()) -> Site:
         workers=tuple(_workers(name.value, each) for name, each in file.workers),
         loads=tuple(_load(name.value, each) for name, each in file.loads),
         history=history,
+        prices=PriceList() if file.prices is None else _prices(file.prices),
     )
 
 
@@ -116,6 +118,14 @@ def _workers(name: str, written: Workers) -> WorkerClass:
         gpus=_value(written.gpus, 0),
         labels=tuple(label.value for label in written.labels),
         queues=tuple(queue.value for queue in written.queues) or ("default",),
+    )
+
+
+def _prices(written: Prices) -> PriceList:
+    return PriceList(
+        currency=_value(written.currency, ""),
+        models={n.value: price(it.prompt.value, it.answer.value) for n, it in written.models},
+        tools={name.value: picos(each.value) for name, each in written.tools},
     )
 
 

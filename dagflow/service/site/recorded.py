@@ -1,4 +1,4 @@
-"""Latencies from the runs of a database, window by window."""
+"""Latencies, and what steps used, from the runs of a database, window by window."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Final
 
 from dagflow.core.clock import instant
 from dagflow.core.plan import Plan, PlanStep
-from dagflow.core.site import Window
+from dagflow.core.site import Used, Window
 from dagflow.core.steps import KINDS
+from dagflow.service.site.spent import FINAL, Counts, count
 from dagflow.store.base import RunStore
 from dagflow.store.rows import RunQuery, RunRow, StepRow
 
 WINDOW: Final = timedelta(seconds=60)
 MOST_RUNS: Final = 10_000
 """Runs that are looked at, the newest first."""
+
+MOST_COUNTED: Final = 1_000
+"""Of those, runs whose logs are read for what their steps used."""
 
 MOST_SAMPLES: Final = 256
 """Latencies of one step that stand for a window."""
@@ -31,20 +35,32 @@ Samples = dict[str, dict[str, list[float]]]
 def recorded(store: RunStore, *, window: timedelta = WINDOW) -> tuple[tuple[str, Window], ...]:
     """Return the windows in which steps of the top of a workflow became ready, oldest first.
 
+    What steps used is counted in the window in which their run was submitted, of runs that are
+    over and began from nothing: no attempt of a person to go on where another run failed.
     A loop or a called workflow is one step, with all that is in it. A step whose first attempt
     failed counts from when it was ready: what it waited for a worker is not told apart.
     """
     found: dict[int, Samples] = {}
-    plans: dict[str, dict[str, PlanStep]] = {}
+    used: dict[int, Counts] = {}
+    plans: dict[str, Plan] = {}
+    counted = 0
     for row in _runs(store):
         if row.plan not in plans:
-            plans[row.plan] = _tops(store.get_plan(row.plan))
+            plans[row.plan] = store.get_plan(row.plan)
+        if counted < MOST_COUNTED and row.attempt == 1 and row.state in FINAL:
+            counted += 1
+            counts = used.setdefault((row.created_at - _EPOCH) // window, {})
+            count(counts, row.workflow, plans[row.plan], store.load(row.id).changes)
+        tops = _tops(plans[row.plan])
         for step in store.steps(row.id):
-            planned = plans[row.plan].get(step.path)
+            planned = tops.get(step.path)
             if planned is not None and step.state in _COUNTED and step.ready_at is not None:
                 number = (step.ready_at - _EPOCH) // window
                 _add(found.setdefault(number, {}), row, step, planned)
-    return tuple((instant(_EPOCH + n * window), _window(found[n])) for n in sorted(found))
+    return tuple(
+        (instant(_EPOCH + n * window), _window(found.get(n, {}), used.get(n, {})))
+        for n in sorted(found.keys() | used.keys())
+    )
 
 
 def _runs(store: RunStore) -> Iterator[RunRow]:
@@ -85,12 +101,12 @@ def _put(samples: Samples, part: str, key: str, seconds: float) -> None:
     samples.setdefault(part, {}).setdefault(key, []).append(round(seconds, 6))
 
 
-def _window(samples: Samples) -> Window:
+def _window(samples: Samples, counts: Counts) -> Window:
     parts = {
         part: {key: _thinned(values) for key, values in sorted(keys.items())}
         for part, keys in samples.items()
     }
-    return Window(**parts)
+    return Window(**parts, used={key: Used(**counts[key]) for key in sorted(counts)})
 
 
 def _thinned(values: list[float]) -> tuple[float, ...]:

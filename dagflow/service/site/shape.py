@@ -19,6 +19,7 @@ from dagflow.core.shape import (
     shaped,
 )
 from dagflow.core.source import NOWHERE, At, Span
+from dagflow.core.workflow import ModelPrice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,24 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What things cost here, in one currency."""
+
+    currency: At[str] | None = shaped(
+        Str(max_length=16), "what the prices are in; shown and no more", default=None
+    )
+    models: Table[ModelPrice] = shaped(
+        MapOf(Record(ModelPrice), free=True),
+        "models by their name at their server, their route, or their name in a workflow",
+        default=Table(),
+    )
+    tools: Table[At[float]] = shaped(
+        MapOf(Number(), free=True), "a call of an operation, or of any of a tool", default=Table()
+    )
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteFile:
     """A whole site file."""
 
@@ -74,7 +93,8 @@ class SiteFile:
     )
     history: At[str] | None = shaped(
         Str(max_length=4096),
-        "file of recorded latencies (`dagflow history -o`), from this file",
+        "file of what was recorded (`dagflow history -o`), from this file",
         default=None,
     )
+    prices: Prices | None = shaped(Record(Prices), "what models and tools cost", default=None)
     span: Span = NOWHERE

@@ -151,6 +151,17 @@ def test_tool_calls_are_counted_and_bounded_before_they_start():
     assert (run.state("b"), run.error("b"), run.ended.value) == ("failed", "budget", "failed")
 
 
+def test_costs_are_added_up_without_noise_and_bound_the_next_step():
+    made = plan(*(step(name, "llm") for name in "abcd"), budget=BudgetLimits(cost=0.3))
+    run = Driver(made).begin()
+    for name in "abc":
+        run.claim(name)
+        run.send(Succeed(path=name, token=1, output=None, used={"cost": 0.1}))
+    assert run.run.used == {"cost": 0.3}
+    run.claim("d")
+    assert run.error("d") == "budget"
+
+
 def test_tokens_are_added_up_from_reports_and_bound_the_next_step():
     made = plan(step("a", "llm"), step("b", "llm"), budget=BudgetLimits(tokens=100))
     run = Driver(made).begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,9 +100,18 @@ def test_without_a_declared_output_the_text_is_the_output() -> None:
 
     assert output == {"text": "fine", "finish_reason": "length"}
     assert context.tokens == ["fi", "ne"]
-    assert context.used == {"tokens": 10}
+    assert context.used == {"tokens": 10, "prompt_tokens": 7}
     assert context.route[0] == "default"
     assert context.route[2] == "key of mine"
+
+
+def test_what_an_answer_costs_is_counted_where_the_model_has_a_price() -> None:
+    given = attempt()
+    priced = {**given.models["default"], "price": {"prompt": 0.1, "answer": 0.4}}
+
+    _, context = run(replace(given, models={"default": priced}), answer("fine"))
+
+    assert context.used == {"tokens": 10, "prompt_tokens": 7, "cost": 0.0000019}
 
 
 def test_what_the_step_says_is_what_is_asked() -> None:
@@ -123,7 +133,7 @@ def test_json_that_was_cut_is_a_failure_that_names_max_tokens() -> None:
 
     assert error.error_class == "model"
     assert "max_tokens (20)" in str(error)
-    assert context.used == {"tokens": 10}
+    assert context.used == {"tokens": 10, "prompt_tokens": 7}
 
 
 @pytest.mark.parametrize("text", ["sure! {}", '{"a":1,"a":2}', "NaN", "9" * 30, ""])
@@ -146,4 +156,4 @@ def test_tokens_of_an_answer_that_broke_off_are_counted_by_estimate() -> None:
     error, context = failed(attempt(), chat)
 
     assert error.error_class == "network"
-    assert context.used == {"tokens": 5 + 10}
+    assert context.used == {"tokens": 5 + 10, "prompt_tokens": 5}

@@ -129,3 +129,31 @@ outputs:
 
     assert texts(found, "secrets") == ["secret 'OTHER' is read"]
     assert found.risk == "high"
+
+
+def test_what_a_run_costs_is_a_bound_like_others() -> None:
+    site = "dagflow_site: 1\nprices: {currency: EUR, tools: {helpdesk: 0.01}}\n"
+    ask = f"# file: site.yaml\n{site}# file: w.yaml\n{OLD}"
+    again = ask.replace("    with: {path", "    retry: {attempts: 3}\n    with: {path")
+
+    found = difference(version(ask), version(again))
+    unknown = difference(version(OLD), version(ask))
+
+    assert "cost at most: 0.03 EUR, was 0.01 EUR" in texts(found, "bounds")
+    assert texts(unknown, "bounds") == ["cost at most: 0.01 EUR, was unknown"]
+
+
+def test_another_price_is_not_another_model() -> None:
+    ask = """\
+dagflow: 1
+name: ask
+models: {default: {route: local, price: {prompt: 1, answer: 2}}}
+steps:
+  ask: {llm: {prompt: Hi, max_tokens: 9}}
+outputs: {text: "${{ steps.ask.output.text }}"}
+"""
+    found = difference(version(ask), version(ask.replace("prompt: 1", "prompt: 3")))
+
+    assert texts(found, "models") == ["model 'default' has another price or context"]
+    assert texts(found, "bounds") == ["cost at most: 0.000021, was 0.000019"]
+    assert found.risk == "low"

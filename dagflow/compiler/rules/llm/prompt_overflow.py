@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from dagflow.compiler.defaults import MAX_TOKENS
-from dagflow.compiler.model import StepFacts, Typed
+from dagflow.compiler.model import StepFacts
 from dagflow.compiler.rule import Checks, rule
+from dagflow.compiler.types.prompts import known_length, parts_of, tokens_in
 from dagflow.compiler.violation import Violation
 from dagflow.core.findings import Related, Severity
-from dagflow.core.plan import Literal_
 from dagflow.core.steps.llm import Llm
 from dagflow.core.workflow import ModelRef, Workflow
-
-CHARACTERS: Final = 4
-"""How many characters a token stands for in ordinary English text; other text takes more tokens,
-so that a prompt that is said to fit by this measure may still not."""
-
-_PARTS: Final = ("system", "prompt", "messages.")
 
 
 @rule("DF802", "prompt-overflow", Severity.WARNING, "typed")
@@ -77,9 +70,9 @@ def _model(facts: StepFacts, workflow: Workflow) -> ModelRef | None:
 
 
 def _overflow(facts: StepFacts, context: int, model: ModelRef) -> Iterator[Violation]:
-    parts = [typed for name, typed in facts.templates.items() if name.startswith(_PARTS)]
-    lengths = {id(part): _longest(part) for part in parts}
-    prompt = -(-sum(lengths.values()) // CHARACTERS)
+    parts = parts_of(facts)
+    lengths = {id(part): known_length(part) for part in parts}
+    prompt = tokens_in(sum(lengths.values()))
     answer = facts.step.body.max_tokens.value if facts.step.body.max_tokens else MAX_TOKENS
     if not parts or prompt + answer <= context:
         return
@@ -92,12 +85,3 @@ def _overflow(facts: StepFacts, context: int, model: ModelRef) -> Iterator[Viola
         related=(Related("the context is declared here", model.context.span),),
         help="bound what goes into it (`maxLength`), or shorten it in a step before",
     )
-
-
-def _longest(part: Typed) -> int:
-    """Return how many characters a part of a prompt has at most, as far as that is bounded."""
-    if isinstance(part.value, Literal_):
-        return len(str(part.value.literal))
-    schema = part.schema if isinstance(part.schema, dict) else {}
-    bound = schema.get("maxLength", schema.get("minLength", 0))
-    return bound if isinstance(bound, int) else 0
