@@ -256,7 +256,8 @@ outside · it changes something outside itself."""
 class ReachedText:
     """Where text that is given to a workflow as an input comes to matter inside of it.
 
-    `step` is the static path of the step, `call/step` inside another workflow; `message` says
+    `input` is "*" where it is any of very many. `step` is the static path of the step, `call/step`
+    inside another workflow; `message` says
     what text that decides would be there.
     """
 

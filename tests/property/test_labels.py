@@ -7,7 +7,7 @@ import random
 
 from dagflow.compiler.proofs.labels.carrying import carries
 from dagflow.compiler.proofs.labels.expressions import labels_of
-from dagflow.compiler.proofs.labels.trails import CLEAN, Trails
+from dagflow.compiler.proofs.labels.trails import CLEAN, Trail, Trails
 from dagflow.core.findings import Related
 from dagflow.core.plan import Expression
 from dagflow.core.source import NOWHERE
@@ -21,7 +21,7 @@ from tests.property.expressions import FIELDS, INPUTS, Maker, value
 
 CASES = 10_000 if os.environ.get("DAGFLOW_FULL") else 1_000
 MARK = "ⓧ"
-OUTSIDE: Trails = {"untrusted": (Related("outside", NOWHERE),)}
+OUTSIDE: Trails = {"untrusted": Trail(Related("outside", NOWHERE))}
 
 
 def read(path: Path) -> Trails:

@@ -154,3 +154,30 @@ def test_output_that_holds_none_of_it_carries_nothing_on() -> None:
     assert [f.name for f in found(ASKS_AND_SENDS, "'x'", runs, out="steps.ask.output.said")] == [
         "taint-sink"
     ]
+
+
+def test_very_many_inputs_are_followed_together() -> None:
+    inputs = ", ".join(f"more{n}: {{type: string, default: x}}" for n in range(40))
+    child = (CHILD % (RUNS, "inputs.more7")).replace("other:", f"{inputs}, other:")
+    more = '  again: {shell: ["${{ steps.call.output.said }}"]}'
+
+    found = [f for f in told(child + PARENT % (SIGNAL, more)) if f.name == "taint-sink"]
+
+    assert len(found) == 2
+
+
+def test_way_of_thousands_of_steps_is_told_by_its_ends() -> None:
+    links = (f"  s{n}: {{transform: steps.s{n - 1}.output}}" for n in range(1, 200))
+    chain = "\n".join(["  s0: {transform: steps.note.output.text}", *links])
+    text = PARENT.partition("  call:")[0]
+
+    (only,) = [
+        f
+        for f in told(text + chain + '\n  it: {shell: ["${{ steps.s199.output }}"]}\n')
+        if f.name == "taint-sink"
+    ]
+
+    assert len(only.flow) < 40
+    assert only.flow[0].message.startswith("'note'")
+    assert "and 169 steps on" in only.flow[1].message
+    assert only.flow[-2].message.startswith("'s199'")

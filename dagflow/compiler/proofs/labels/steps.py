@@ -16,6 +16,7 @@ from dagflow.compiler.proofs.labels.expressions import Reading, fields_of, label
 from dagflow.compiler.proofs.labels.trails import (
     CLEAN,
     DERIVED,
+    EVERY,
     INPUT,
     Label,
     Trail,
@@ -25,6 +26,7 @@ from dagflow.compiler.proofs.labels.trails import (
     joined,
     only,
     through,
+    written_of,
 )
 from dagflow.compiler.proofs.schemas import schema_at
 from dagflow.compiler.types.composites import collected
@@ -36,6 +38,9 @@ from dagflow.core.steps.foreach import Foreach
 from dagflow.core.steps.wait import Wait
 from dagflow.core.workflow import FieldDecl
 from dagflow.expr.ast import Path
+
+MOST_INPUTS: Final = 32
+"""Inputs of a workflow that are followed each by itself; of more, all are one."""
 
 ROUNDS: Final = 3
 """How often a loop is gone through: what a turn says of the one before it settles by then."""
@@ -60,7 +65,8 @@ class Labels:
 
     def __init__(self, model: Model, graphs: Graphs, *, inputs: bool = False) -> None:
         self._model = model
-        self._inputs = inputs
+        texts = tuple(texts_in(model)) if inputs else ()
+        self._inputs = {each.name.value: each for each in texts}
         self._given: dict[str, Given] = {}
         self._by_place = {facts.step.name.span: facts for facts in model.steps()}
         is_source = inputs or model.workflow.secrets or any(map(brings, model.steps()))
@@ -83,7 +89,7 @@ class Labels:
 
     def source(self, trail: Trail) -> StepFacts | None:
         """Return the step where a trail begins."""
-        return self._by_place.get(trail[0].span)
+        return self._by_place.get(trail.source.span)
 
     def of(self, facts: StepFacts | None, typed: Typed) -> Trails:
         """Return the labels of a template's value: none where its type can carry no text.
@@ -130,7 +136,8 @@ class Labels:
         asked = self.taken(facts, lambda key: not key.startswith("on_error."))
         told = through(asked, _place(facts, "a model writes its answer of it"))
         own = _source(facts, "model", "gives what a model says")
-        inputs = only(told, is_input)
+        inputs = dict(only(told, is_input))
+        inputs |= {written_of(label): trail for label, trail in inputs.items()}
         if "untrusted" not in told:
             return Given(joined((own, inputs)))
         trail = told["untrusted"]
@@ -184,7 +191,7 @@ class Labels:
         typed = facts.templates.get("with")
         if typed is None:
             return CLEAN
-        if not isinstance(typed.node, MappingNode):
+        if not isinstance(typed.node, MappingNode) or name == EVERY:
             return self.of(facts, typed)
         fields = zip(typed.node.entries, typed.parts, strict=True)
         return joined(self.of(facts, part) for (key, _), part in fields if key.value == name)
@@ -201,9 +208,9 @@ class Labels:
     def read(self, facts: StepFacts | None, path: Path) -> Trails:
         """Return the labels of what lies at a path, as a step sees it."""
         if path[0] == "secrets":
-            return {} if facts is None else {DERIVED: (_place(facts, "is given a secret"),)}
+            return {} if facts is None else {DERIVED: Trail(_place(facts, "is given a secret"))}
         if path[0] == "inputs":
-            return joined(self._of_inputs(path)) if self._inputs else CLEAN
+            return joined(self._of_inputs(path))
         if path[0] == "steps" and len(path) > 2 and path[2] == "output":  # noqa: PLR2004
             return self._of_step(facts, path)
         if path[0] == "steps" and len(path) > 2 and path[2] in {"error", "errors"}:  # noqa: PLR2004
@@ -211,14 +218,19 @@ class Labels:
             return CLEAN if source is None else self.given(source.path).whole
         return self._of_loop(facts, path)
 
+    @property
+    def _is_each(self) -> bool:
+        """Tell whether each input is followed by itself."""
+        return len(self._inputs) <= MOST_INPUTS
+
     def _of_inputs(self, path: Path) -> Iterator[Trails]:
-        for declared in texts_in(self._model):
-            name = declared.name.value
-            if len(path) > 1 and path[1] != name:
-                continue
-            schema = schema_at(path, self._model, None) if len(path) > 1 else True
-            if schema is None or carries(schema):
-                yield {f"{INPUT}{name}": (Related(f"input {name!r}", declared.name.span),)}
+        schema = schema_at(path, self._model, None) if len(path) > 1 else True
+        if schema is not None and not carries(schema):
+            return
+        for name in [path[1]] if len(path) > 1 else self._inputs:
+            if name in self._inputs:
+                place = Related(f"input {name!r}", self._inputs[name].name.span)
+                yield {f"{INPUT}{name if self._is_each else EVERY}": Trail(place)}
 
     def _of_step(self, facts: StepFacts | None, path: Path) -> Trails:
         source = self._seen(facts, path[1])
@@ -295,13 +307,13 @@ def _place(facts: StepFacts, text: str) -> Related:
 
 
 def _source(facts: StepFacts, label: str, text: str) -> Trails:
-    trail = (_place(facts, text),)
+    trail = Trail(_place(facts, text))
     return {"model": trail} if label == "model" else {"untrusted": trail}
 
 
 def _labelled(facts: StepFacts, given: GivenText) -> Iterator[Trails]:
     """Yield the labels of an output that a called workflow brings in itself."""
-    trail = (_place(facts, "gives what a workflow read outside"),)
+    trail = Trail(_place(facts, "gives what a workflow read outside"))
     yield {label: trail for label in given.labels if is_outside(label) or label == DERIVED}
 
 

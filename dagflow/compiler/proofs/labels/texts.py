@@ -15,7 +15,15 @@ from dagflow.compiler.proofs.labels.sinks import (
     taken,
 )
 from dagflow.compiler.proofs.labels.steps import Labels, brings, texts_in
-from dagflow.compiler.proofs.labels.trails import INPUT, Label, is_input
+from dagflow.compiler.proofs.labels.trails import (
+    DERIVED,
+    EVERY,
+    INPUT,
+    Label,
+    is_input,
+    is_outside,
+    written_of,
+)
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.core.plan import GivenText, ReachedText, Reaches, Texts
 
@@ -39,7 +47,7 @@ def texts_of(model: Model, graphs: Graphs, reach: Reach) -> Texts | None:
 def _given(model: Model, labels: Labels) -> Iterator[GivenText]:
     for name, typed in model.outputs.items():
         found = sorted(labels.of(None, typed))
-        own = tuple(label for label in found if not is_input(label))
+        own = tuple(label for label in found if is_outside(label) or label == DERIVED)
         inputs = tuple(label.removeprefix(INPUT) for label in found if is_input(label))
         if found:
             yield GivenText(output=name, labels=own, inputs=inputs)
@@ -83,11 +91,10 @@ def reached_in(piece: Taken) -> Iterator[ReachedText]:
     """Yield where a piece of what a called workflow is given comes to matter inside of it."""
     texts = piece.facts.child.texts if piece.facts.child is not None else None
     for reached in texts.reached if texts is not None else ():
-        if piece.name in {reached.input, "with"}:
+        if piece.name == "with" or reached.input in {piece.name, EVERY}:
             yield reached
 
 
 def _is_written_of(labels: Labels, piece: Taken, label: Label) -> bool:
     """Tell whether a piece is what a model has written of an input's text."""
-    model = labels.of(piece.facts, piece.typed).get("model")
-    return model is not None and model[0].span in {each.span for each in piece.trails[label]}
+    return written_of(label) in labels.of(piece.facts, piece.typed)

@@ -80,12 +80,12 @@ def approval_blind(checks: Checks) -> Iterator[Violation]:
 
 
 def _violation(approval: StepFacts, piece: Taken) -> Violation:
-    name = piece.facts.path
+    name, trail = piece.facts.path, worst(piece.trails)
     return Violation(
         span=approval.step.body.span,
         message=f"{approval.name!r} does not show what {name!r} will use",
         step=approval.path,
         related=(Related(f"{name!r} uses this", piece.typed.span),),
-        flow=(*(worst(piece.trails) or ()), Related(f"{name!r} uses it", piece.typed.span)),
+        flow=(*(trail.told() if trail else ()), Related(f"{name!r} uses it", piece.typed.span)),
         help="give it to the approval in `with`, or put it into the message",
     )

@@ -102,7 +102,7 @@ def _of_workflow(pieces: tuple[Taken, ...]) -> Violation | None:
 def _is_injected(trails: Trails) -> bool:
     """Tell whether a model wrote it, and text from outside was in its prompt."""
     model, outside = trails.get("model"), trails.get("untrusted")
-    return model is not None and outside is not None and model[0].span == outside[0].span
+    return model is not None and outside is not None and model.source.span == outside.source.span
 
 
 def _violation(piece: Taken, writer: str) -> Violation:
@@ -113,7 +113,7 @@ def _violation(piece: Taken, writer: str) -> Violation:
         span=piece.typed.span,
         message=f"what {writer} writes is what a model made of text from outside",
         step=piece.facts.path,
-        flow=(*trail, Related(f"{piece.facts.path!r} {does}", piece.typed.span)),
+        flow=(*trail.told(), Related(f"{piece.facts.path!r} {does}", piece.typed.span)),
         help="let a person approve it, bound what the model may answer, or say `trust: <why>` on "
         "the step",
     )

@@ -48,7 +48,7 @@ def _told(typed: Typed, trail: Trail, where: str, facts: StepFacts | None) -> Vi
         span=typed.span,
         message=f"what code made of a secret would be in {where}",
         step=facts.path if facts is not None else "",
-        flow=(*trail, Related(end, typed.span)),
+        flow=(*trail.told(), Related(end, typed.span)),
         severity=Severity.WARNING,
         help="give on what tells nothing of the secret: a type that leaves no choice (an enum, a "
         f"format, a pattern){trusting}",

@@ -147,7 +147,7 @@ def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
             span=piece.typed.span,
             message=message,
             step=facts.path,
-            flow=(*trail, Related(f"{facts.path!r} takes it here", piece.typed.span)),
+            flow=(*trail.told(), Related(f"{facts.path!r} takes it here", piece.typed.span)),
             help="let its type leave no choice (an enum, a format, a pattern), let a person "
             "approve it, or say `trust: <why>` on the step",
         )
