@@ -78,19 +78,27 @@ def pointer_to(root: Node, span: Span) -> str:
 
 def _part_at(node: Node, at: tuple[int, int]) -> tuple[object, Node] | None:
     """Return the key and the value of the part of a collection that the place is in."""
-    for key, begin, value in _parts(node):
-        # an alias stands for a value that ends before its key
-        ends = ((span.end_line, span.end_column) for span in (begin, value.span))
-        if (begin.line, begin.column) <= at <= max(ends):
-            return key, value
+    if isinstance(node, Mapping):  # keys stand in order
+        index = bisect_right(node.entries, at, key=lambda entry: _begin(entry[0].span)) - 1
+        if index >= 0:
+            key, value = node.entries[index]
+            # an alias stands for a value that ends before its key
+            if at <= max(_end(key.span), _end(value.span)):
+                return key.value, value
+    if isinstance(node, Sequence):  # items may be aliases, and stand elsewhere
+        near = bisect_right(node.items, at, key=lambda item: _begin(item.span)) - 1
+        for index in (near, *range(len(node.items))):
+            if index >= 0 and _begin(node.items[index].span) <= at <= _end(node.items[index].span):
+                return index, node.items[index]
     return None
 
 
-def _parts(node: Node) -> Iterator[tuple[object, Span, Node]]:
-    if isinstance(node, Mapping):
-        yield from ((key.value, key.span, value) for key, value in node.entries)
-    if isinstance(node, Sequence):
-        yield from ((index, item.span, item) for index, item in enumerate(node.items))
+def _begin(span: Span) -> tuple[int, int]:
+    return span.line, span.column
+
+
+def _end(span: Span) -> tuple[int, int]:
+    return span.end_line, span.end_column
 
 
 class Places:

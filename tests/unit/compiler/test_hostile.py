@@ -66,6 +66,41 @@ def deep_schema(depth: int) -> str:
     return guarded("inputs.d" + ".a" * 20 + " == 1", f"{{d: {inner}, n: integer}}")
 
 
+def text_chain(count: int) -> str:
+    """Return text from outside that goes through so many steps, each of which runs it, too."""
+    lines = ["s0: {wait: {signal: it, expires: 1h}, output: {t: string}}"]
+    lines += ["s1: {transform: steps.s0.output.t}"]
+    lines += [f"s{i}: {{transform: steps.s{i - 1}.output + 'x'}}" for i in range(2, count)]
+    lines += [f"r{i}: {{shell: ['${{{{ steps.s{i}.output }}}}']}}" for i in range(1, count, 4)]
+    return flow("\n".join(lines), "{}")
+
+
+def approved(count: int) -> str:
+    """Return as many programs from outside as approvals, each after all approvals."""
+    asked = ", ".join(f"a{i}" for i in range(count))
+    lines = ["s: {wait: {signal: it, expires: 1h}, output: {t: string}}"]
+    lines += [f"a{i}: {{approve: {{message: 'Go on?', expires: 1h}}}}" for i in range(count)]
+    lines += [f"all: {{after: [{asked}], transform: '1'}}"]
+    lines += [f"r{i}: {{after: all, shell: ['${{{{ steps.s.output.t }}}}']}}" for i in range(count)]
+    return flow("\n".join(lines), "{}")
+
+
+def equals(count: int) -> str:
+    """Return steps that are all equal, in chains of two."""
+    lines = [f"a{i}: {{transform: inputs.n + 1}}" for i in range(count)]
+    lines += [f"b{i}: {{transform: steps.a{i}.output + 1}}" for i in range(count)]
+    return flow("\n".join(lines))
+
+
+def loops(depth: int) -> str:
+    """Return loops inside of each other, each of a million turns."""
+    inner = "{x: {transform: inputs.n}}"
+    for level in range(depth):
+        repeat = f"{{max: 1000000, until: 'false', steps: {inner}}}"
+        inner = f"{{l{level}: {{repeat: {repeat}}}}}"
+    return f"dagflow: 1\nname: w\ninputs: {{n: integer}}\nsteps: {inner}\n"
+
+
 LISTS = "{n: integer, l: {type: array, maxItems: 2000, items: {type: integer}}}"
 
 CASES: Final[Mapping[str, Callable[[], str]]] = {
@@ -109,6 +144,10 @@ CASES: Final[Mapping[str, Callable[[], str]]] = {
         "{n: integer, " + ", ".join(f"b{i}: boolean" for i in range(20)) + "}",
     ),
     "mesh": lambda: mesh(400),
+    "text through thousands": lambda: text_chain(2_500),
+    "approvals of everything": lambda: approved(700),
+    "equal steps": lambda: equals(2_000),
+    "loops of millions": lambda: loops(12),
     "deep schema": lambda: deep_schema(28),
     "huge enum": lambda: guarded(
         "inputs.e == 'v7' && inputs.e != 'v7'",

@@ -145,21 +145,18 @@ def _tool(facts: StepFacts) -> str:
 
 def approvals(model: Model, reach: Reach, facts: StepFacts) -> Iterator[StepFacts]:
     """Yield the approvals that were surely given when a step becomes ready."""
-    path = facts.path.removesuffix(".compensate")
-    block = reach.blocks[facts.block]
-    ready = block.ready.get(path)
     for other in model.blocks[facts.block].of_kind("approve"):
-        if ready is not None and block.implies(ready, other.path):
+        if _is_given(reach, facts, other.path):
             yield other
 
 
-def is_shown(approval: StepFacts, piece: Taken) -> bool:
-    """Tell whether who approves sees all that a piece reads."""
-    shown = {
-        path
-        for key in ("with", "message")
-        if (typed := approval.templates.get(key)) is not None
-        for each in typed.checked
-        for path in each.paths
-    }
-    return all(any(path[: len(one)] == one for one in shown) for path in piece.paths)
+def is_approved(reach: Reach, labels: Labels, piece: Taken) -> bool:
+    """Tell whether somebody who saw all that a piece reads has surely approved its step."""
+    shown = labels.showing(piece.facts.block, piece.paths)
+    return any(_is_given(reach, piece.facts, approval) for approval in sorted(shown))
+
+
+def _is_given(reach: Reach, facts: StepFacts, approval: str) -> bool:
+    block = reach.blocks[facts.block]
+    ready = block.ready.get(facts.path.removesuffix(".compensate"))
+    return ready is not None and block.implies(ready, approval)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Final
 
@@ -68,6 +68,7 @@ class Labels:
         texts = tuple(texts_in(model)) if inputs else ()
         self._inputs = {each.name.value: each for each in texts}
         self._given: dict[str, Given] = {}
+        self._showing: dict[str, dict[Path, set[str]]] = {}
         self._by_place = {facts.step.name.span: facts for facts in model.steps()}
         is_source = inputs or model.workflow.secrets or any(map(brings, model.steps()))
         if not is_source:
@@ -107,6 +108,17 @@ class Labels:
     def taken(self, facts: StepFacts, keys: Callable[[str], bool]) -> Trails:
         """Return the labels of all that a step takes by templates of these names."""
         return joined(self.of(facts, typed) for key, typed in facts.templates.items() if keys(key))
+
+    def showing(self, block: str, paths: Iterable[Path]) -> set[str]:
+        """Return the approvals of a block that show all that lies at these paths."""
+        if block not in self._showing:
+            self._showing[block] = _shown_by(self._model.blocks[block].of_kind("approve"))
+        index = self._showing[block]
+        found = [
+            set().union(*(index.get(path[:end], ()) for end in range(1, len(path) + 1)))
+            for path in paths
+        ]
+        return set.intersection(*found) if found else set()
 
     # what steps give
 
@@ -315,6 +327,17 @@ def _labelled(facts: StepFacts, given: GivenText) -> Iterator[Trails]:
     """Yield the labels of an output that a called workflow brings in itself."""
     trail = Trail(_place(facts, "gives what a workflow read outside"))
     yield {label: trail for label in given.labels if is_outside(label) or label == DERIVED}
+
+
+def _shown_by(approvals: Iterable[StepFacts]) -> dict[Path, set[str]]:
+    """Return the approvals that show what lies at a path, by that path."""
+    found: dict[Path, set[str]] = {}
+    for approval in approvals:
+        seen = (approval.templates.get(key) for key in ("with", "message"))
+        for read in (each for typed in seen if typed is not None for each in typed.checked):
+            for path in read.paths:
+                found.setdefault(path, set()).add(approval.path)
+    return found
 
 
 def _is_no_secret(label: Label) -> bool:

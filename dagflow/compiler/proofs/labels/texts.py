@@ -11,7 +11,7 @@ from dagflow.compiler.proofs.labels.sinks import (
     approvals,
     decides,
     is_acting,
-    is_shown,
+    is_approved,
     taken,
 )
 from dagflow.compiler.proofs.labels.steps import Labels, brings, texts_in
@@ -62,27 +62,25 @@ def _reached(model: Model, reach: Reach, labels: Labels) -> Iterator[ReachedText
 
 def _of_step(model: Model, reach: Reach, labels: Labels, facts: StepFacts) -> Iterator[ReachedText]:
     for piece in taken(labels, facts, is_input):
-        asked = tuple(approvals(model, reach, facts))
-        if any(is_shown(approval, piece) for approval in asked):
+        if is_approved(reach, labels, piece):
             continue
+        asked = any(approvals(model, reach, facts))
         for label in piece.trails:
-            yield from _of_piece(labels, piece, label, is_approved=bool(asked))
+            yield from _of_piece(labels, piece, label, asked=asked)
 
 
-def _of_piece(
-    labels: Labels, piece: Taken, label: Label, *, is_approved: bool
-) -> Iterator[ReachedText]:
+def _of_piece(labels: Labels, piece: Taken, label: Label, *, asked: bool) -> Iterator[ReachedText]:
     """Yield what text of one input comes to by one piece of what a step takes."""
     name, step = label.removeprefix(INPUT), piece.facts.path
     message = decides(labels, piece)
     acts: Reaches = "asks" if _is_written_of(labels, piece, label) else "acts"
     if message is not None:
         yield ReachedText(input=name, how="decides", step=step, message=message)
-    elif is_acting(piece.facts) and not is_approved:
+    elif is_acting(piece.facts) and not asked:
         yield ReachedText(input=name, how=acts, step=step)
     for inner in reached_in(piece):
         how = acts if inner.how == "acts" else inner.how
-        if how == "decides" or not is_approved:
+        if how == "decides" or not asked:
             path = f"{step}/{inner.step}"
             yield ReachedText(input=name, how=how, step=path, message=inner.message)
 

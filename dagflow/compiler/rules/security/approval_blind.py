@@ -11,7 +11,6 @@ from dagflow.compiler.proofs.labels.sinks import (
     comes_from_the_same_tool,
     decides,
     is_acting,
-    is_shown,
     taken,
 )
 from dagflow.compiler.proofs.labels.trails import worst
@@ -73,7 +72,8 @@ def approval_blind(checks: Checks) -> Iterator[Violation]:
             continue
         for piece in taken(labels, facts):
             is_own = comes_from_the_same_tool(labels, piece)
-            shown = is_own or any(is_shown(approval, piece) for approval in asked)
+            seen = labels.showing(facts.block, piece.paths)
+            shown = is_own or any(approval.path in seen for approval in asked)
             if not shown and decides(labels, piece) is None:
                 yield _violation(asked[-1], piece)
                 break

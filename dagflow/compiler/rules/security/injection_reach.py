@@ -75,7 +75,7 @@ def injection_reach(checks: Checks) -> Iterator[Violation]:
                 continue
             pieces = tuple(taken(labels, each))
             found = _of_workflow(pieces) if each.kind == "workflow" else _of_step(labels, pieces)
-            if found is not None and not any(True for _ in approvals(model, reach, each)):
+            if found is not None and not any(approvals(model, reach, each)):
                 yield found
 
 

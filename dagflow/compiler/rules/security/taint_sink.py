@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from posixpath import basename
 
 from dagflow.compiler.model import StepFacts
-from dagflow.compiler.proofs.labels.sinks import Taken, approvals, decides, is_shown, taken
+from dagflow.compiler.proofs.labels.sinks import Taken, decides, is_approved, taken
 from dagflow.compiler.proofs.labels.texts import reached_in
 from dagflow.compiler.proofs.labels.trails import worst
 from dagflow.compiler.rule import Checks, rule
@@ -141,7 +141,7 @@ def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
         trail = worst(piece.trails)
         if message is None or trail is None:
             continue
-        if any(is_shown(approval, piece) for approval in approvals(model, reach, facts)):
+        if is_approved(reach, labels, piece):
             continue
         yield Violation(
             span=piece.typed.span,
