@@ -28,6 +28,9 @@ Where: TypeAlias = Literal["step", "outputs", "finally", "compensate", "collect"
 MOST: Final = 24
 """Ways of a step to be skipped that are told apart: along a chain each step adds one."""
 
+EFFORT: Final = 200_000
+"""Steps that are looked at to find out whether facts go together, in one block."""
+
 COLLECTED: Final = frozenset({"collect", "until"})
 """Where a composite reads its inner steps, after they have all ended."""
 
@@ -89,6 +92,7 @@ class _Quiet:
     cases: dict[str, tuple[_Case, ...]] = field(default_factory=dict)
     excused: set[tuple[str, str]] = field(default_factory=set)
     certain: Facts = NOTHING
+    effort: int = EFFORT
     places: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +111,29 @@ class _Quiet:
     def fits(self, *facts: Facts) -> bool:
         """Tell whether the facts don't contradict each other."""
         return not self.reach.outcomes.contradict(reduce(or_, facts, NOTHING))
+
+    def can_be(self, *facts: Facts) -> bool:
+        """Tell whether the facts go together with all that follows from them, step by step."""
+        found = reduce(or_, facts, NOTHING)
+        while self.fits(found) and self.effort > 0:
+            self.effort -= len(self.graph.order)
+            more = self._followed(found)
+            if more == found:
+                return True
+            found = more
+        return self.fits(found)
+
+    def _followed(self, facts: Facts) -> Facts:
+        """Return the facts with what each step's outcomes that are left say of those before it."""
+        reach = self.reach
+        for step in reversed(self.graph.order):
+            ends = reach.outcomes.of[step]
+            left = ends.all & ~(facts >> ends.at)
+            if left == ends.skipped:
+                facts |= self.skipped.get(step, NOTHING)
+            elif not left & ends.skipped:
+                facts |= reach.known(step, left)
+        return facts
 
     def path(self, case: _Case) -> tuple[str, ...]:
         """Say how a case comes about, from its first cause."""
@@ -176,7 +203,9 @@ def _at_fault(block: _Quiet, reader: str, producer: str) -> _Case | None:
         ends_badly = block.fits(certain, block.certain) and not block.fits(
             certain, case.facts, block.certain
         )
-        if block.fits(certain, case.facts) and not ends_badly and _may_be(block, reader, case):
+        if ends_badly or not block.can_be(certain, case.facts):
+            continue
+        if _may_be(block, reader, case):
             return case
     return None
 
@@ -317,7 +346,7 @@ def _ended(block: _Quiet, reader: str, reads: Sequence[Read], where: Where) -> I
         if not read.required or step in seen or step not in block.possible:
             continue
         for case in block.absent(step):
-            if block.fits(case.facts, block.certain, failures):
+            if block.can_be(case.facts, block.certain, failures):
                 seen.add(step)
                 path = block.path(case)
                 yield Absent(reader=reader, read=read, where=where, path=path, decided=case.decided)

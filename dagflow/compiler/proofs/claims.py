@@ -140,6 +140,10 @@ class Claims:
         values = self.prover.witness(first, verdict)
         return values if isinstance(values, dict) else {}
 
+    def is_excluded(self, facts: StepFacts, node: Node) -> bool:
+        """Tell whether a formula is surely not true where a step's templates are made."""
+        return self._never(facts, ((node, True),), "with")
+
     def repeats(self, facts: StepFacts, name: str) -> bool:
         """Tell whether an expression says again, word by word, what a guard above it says."""
         node = guards.ast_of(facts, name)

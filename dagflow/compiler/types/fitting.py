@@ -46,7 +46,7 @@ def fitted(
 
 
 def _is_decided(found: Iterable[Mismatch]) -> bool:
-    return all(mismatch.level == "error" for mismatch in found)
+    return all(mismatch.level == "error" and mismatch.about is None for mismatch in found)
 
 
 def _fault(facts: StepFacts, mismatch: Mismatch) -> Fault:
@@ -58,6 +58,7 @@ def _fault(facts: StepFacts, mismatch: Mismatch) -> Fault:
         help=mismatch.help,
         severity=mismatch.level,
         witness=mismatch.witness,
+        about=mismatch.about,
     )
 
 

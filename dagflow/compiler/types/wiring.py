@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from dagflow.compiler.model import Typed
 from dagflow.compiler.types.assignable import assignable
+from dagflow.compiler.types.excess import excess, is_size
 from dagflow.compiler.types.words import describe
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Sequence as SequenceNode
@@ -15,6 +16,7 @@ from dagflow.core.source import Span
 from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.core.words import nearest
 from dagflow.expr import misfit, witness
+from dagflow.expr.ast import Node as ExpressionNode
 from dagflow.expr.types import resolve
 
 _OBJECT_KEYS: Final = frozenset(
@@ -32,7 +34,8 @@ _LIST_KEYS: Final = frozenset(
 class Mismatch:
     """One piece that does not fit; below "error", one that only a run can tell about.
 
-    `witness` is a value that shows it: `{"value": …}`.
+    `witness` is a value that shows it: `{"value": …}`. `about` is an expression that is true of
+    what does not fit, where there is one: a guard may exclude it.
     """
 
     span: Span
@@ -40,6 +43,7 @@ class Mismatch:
     level: Literal["error", "warning", "note"] = "error"
     help: str = ""
     witness: JsonValue = None
+    about: ExpressionNode | None = None
 
 
 def wire(typed: Typed, wanted: Schema, what: str = "") -> Iterator[Mismatch]:
@@ -118,7 +122,7 @@ def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mis
     got, expected = describe(typed.schema), describe(wanted)
     if verdict == "fits":
         return
-    if verdict == "open":
+    if verdict == "open" or (verdict == "bounds" and is_size(typed.schema, whole)):
         message = f"{_subject(what)}whether {got} is {expected} is checked at run time"
         yield Mismatch(span=typed.span, message=message, level="note")
         return
@@ -126,8 +130,9 @@ def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mis
         message = f"{_subject(what)}expected {expected}, got {got}"
     else:
         message = f"{_subject(what)}{misfit(typed.schema, whole)}"
+    shown, about = _shown(typed.schema, whole), excess(typed, whole)
     if verdict == "clash" or "const" in _keys(typed.schema):
-        yield Mismatch(span=typed.span, message=message, witness=_shown(typed.schema, whole))
+        yield Mismatch(span=typed.span, message=message, witness=shown, about=about)
         return
     help_ = "it is checked at run time; bound what is given, or test it first"
     yield Mismatch(
@@ -135,7 +140,8 @@ def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mis
         message=message,
         level="warning",
         help=help_,
-        witness=_shown(typed.schema, whole),
+        witness=shown,
+        about=about,
     )
 
 
