@@ -18,6 +18,7 @@ from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import LATER, Edge, wait_text
 from dagflow.compiler.model import TOPS, Model, Read, StepFacts
 from dagflow.compiler.proofs.claims import Claims
+from dagflow.compiler.proofs.follow import can_be
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, at_least
 from dagflow.compiler.proofs.reach import BlockReach, Reach, needed
@@ -115,25 +116,10 @@ class _Quiet:
     def can_be(self, *facts: Facts) -> bool:
         """Tell whether the facts go together with all that follows from them, step by step."""
         found = reduce(or_, facts, NOTHING)
-        while self.fits(found) and self.effort > 0:
-            self.effort -= len(self.graph.order)
-            more = self._followed(found)
-            if more == found:
-                return True
-            found = more
-        return self.fits(found)
-
-    def _followed(self, facts: Facts) -> Facts:
-        """Return the facts with what each step's outcomes that are left say of those before it."""
-        reach = self.reach
-        for step in reversed(self.graph.order):
-            ends = reach.outcomes.of[step]
-            left = ends.all & ~(facts >> ends.at)
-            if left == ends.skipped:
-                facts |= self.skipped.get(step, NOTHING)
-            elif not left & ends.skipped:
-                facts |= reach.known(step, left)
-        return facts
+        if not self.fits(found) or self.effort <= 0:
+            return self.fits(found)
+        self.effort -= len(self.graph.order)
+        return can_be(self.graph, self.reach, found, self.skipped)
 
     def path(self, case: _Case) -> tuple[str, ...]:
         """Say how a case comes about, from its first cause."""

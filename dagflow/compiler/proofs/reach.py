@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.graph.edges import WAYS, Edge, wait_text
 from dagflow.compiler.model import Model, StepFacts
-from dagflow.compiler.proofs.branches import live_branches
-from dagflow.compiler.proofs.claims import Claims
+from dagflow.compiler.proofs.branches import live_branches, recovered
+from dagflow.compiler.proofs.claims import Claims, conditions
 from dagflow.compiler.proofs.guards import constant, tested
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, Outcomes, at_least, layout
 from dagflow.core.plan import Join
@@ -110,7 +110,7 @@ def _block(graph: BlockGraph, facts: Mapping[str, StepFacts], claims: Claims) ->
     reach = BlockReach(outcomes=layout(graph.order, facts))
     impossible = NOTHING
     for step in graph.order:
-        impossible |= _step(graph, facts[step], reach, impossible)
+        impossible |= _step(graph, facts[step], reach, impossible, claims)
         by = None if step in reach.causes else claims.contradict(facts[step])
         if by is not None:
             impossible |= _contradicted(step, by, reach)
@@ -129,7 +129,9 @@ def _contradicted(step: str, by: tuple[str, ...], reach: BlockReach) -> Facts:
     return reach.outcomes.only(step, reach.possible[step])
 
 
-def _step(graph: BlockGraph, facts: StepFacts, reach: BlockReach, impossible: Facts) -> Facts:
+def _step(
+    graph: BlockGraph, facts: StepFacts, reach: BlockReach, impossible: Facts, claims: Claims
+) -> Facts:
     """Find out about one step, given those before it; return the outcomes it can't have."""
     step, ends = facts.path, reach.outcomes.of[facts.path]
     edges = graph.incoming.get(step, ())
@@ -148,7 +150,7 @@ def _step(graph: BlockGraph, facts: StepFacts, reach: BlockReach, impossible: Fa
         reach.causes[step] = cause
         reach.possible[step] = ends.skipped
     else:
-        reach.possible[step] = _possible(graph, facts, reach)
+        reach.possible[step] = _possible(graph, facts, reach, claims)
     return reach.outcomes.only(step, reach.possible[step])
 
 
@@ -172,18 +174,28 @@ def _tests(reach: BlockReach, facts: StepFacts) -> Facts:
     return found
 
 
-def _possible(graph: BlockGraph, facts: StepFacts, reach: BlockReach) -> int:
+def _possible(graph: BlockGraph, facts: StepFacts, reach: BlockReach, claims: Claims) -> int:
     ends = reach.outcomes.of[facts.path]
     possible = ends.ran | ends.skipped
     if facts.kind == "fail" and all(handler.continue_ is None for handler in facts.step.on_error):
         possible &= ~ends.success
     if ends.branches:
         live = live_branches(facts)
-        for bit, is_live in zip(ends.branches, (*live.branches, live.none), strict=True):
+        none = live.none and not _takes_one(facts, claims)
+        for bit, is_live in zip(ends.branches, (*live.branches, none), strict=True):
             possible &= possible if is_live else ~bit
     if _always_ready(graph, facts, reach):
         possible &= ~ends.skipped
     return possible
+
+
+def _takes_one(facts: StepFacts, claims: Claims) -> bool:
+    """Tell whether a switch without `else` surely takes one of its branches."""
+    found = conditions(facts)
+    if not found or len(found) in recovered(facts):
+        return False
+    nodes = [node for node in found if node is not None]
+    return len(nodes) == len(found) and claims.excludes(facts, nodes, None)
 
 
 def _always_ready(graph: BlockGraph, facts: StepFacts, reach: BlockReach) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Final
 
 from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.model import Model, StepFacts, Typed
 from dagflow.compiler.proofs.claims import Claims
-from dagflow.compiler.proofs.reach import Reach
+from dagflow.compiler.proofs.follow import can_be
+from dagflow.compiler.proofs.outcomes import Facts
+from dagflow.compiler.proofs.reach import BlockReach, Reach
 from dagflow.core.plan import Evaluated, Expression, Joined, Listed, Literal_, Value, expressions_in
 from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
@@ -100,7 +104,17 @@ def may_run_together(
         return False
     if claims.exclusive(one, two):
         return False
-    return one.path not in ancestors(graph, two.path) and two.path not in ancestors(graph, one.path)
+    if one.path in ancestors(graph, two.path) or two.path in ancestors(graph, one.path):
+        return False
+    return can_be(
+        graph, block, block.passed[one.path] | block.passed[two.path] | _ran(block, one, two)
+    )
+
+
+def _ran(block: BlockReach, *several: StepFacts) -> Facts:
+    """Return the facts that all of these steps ran."""
+    ran = (block.outcomes.only(it.path, block.outcomes.of[it.path].ran) for it in several)
+    return reduce(or_, ran)
 
 
 def ancestors(graph: BlockGraph, step: str) -> frozenset[str]:
