@@ -147,7 +147,8 @@ class Block:
 class Fault:
     """Something wrong that resolving or typing met; the rule of that name makes it a finding.
 
-    `about` is the whole expression that it is about, where a proof may tell more of it.
+    `about` is the whole expression that it is about, where a proof may tell more of it, and `part`
+    the operation in it that is at fault.
     """
 
     rule: str
@@ -159,6 +160,7 @@ class Fault:
     fixes: tuple[Fix, ...] = ()
     witness: JsonValue = None
     about: ExpressionNode | None = None
+    part: ExpressionNode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

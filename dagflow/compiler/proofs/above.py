@@ -15,12 +15,15 @@ from dagflow.compiler.proofs.prover import Asked
 from dagflow.core.records import dataclass
 from dagflow.core.source import Span
 from dagflow.core.steps.switch import Switch
-from dagflow.expr.ast import Call, Const, Node, Path, Select, Var
+from dagflow.expr.ast import Call, Const, Node, Path, Select, Var, walk
 from dagflow.expr.reads import paths_of
 
 MOST: Final = 40
 """How many conditions are kept for one step; the nearest matter most."""
 
+_PLAIN: Final = frozenset({"boolean", "integer", "number"})
+_UNSIGNED: Final = frozenset({"uint", "bytes"})
+_TIMES: Final = frozenset({"timestamp", "duration"})
 _SUCCESS: Final = frozenset({"success"})
 _TRUE: Final = Const("bool", True)
 
@@ -140,7 +143,7 @@ class Above:
         """Yield that a transform gave what its expression says."""
         node = ast_of(facts, "expression") if facts.kind == "transform" else None
         mended = any(handler.continue_ is not None for handler in facts.step.on_error)
-        if node is not None and facts.step.output is None and not mended:
+        if node is not None and facts.step.output is None and not mended and _is_kept(facts, node):
             name = facts.name
             key = (name, id(node))
             yield self._memory.recall("given", key, lambda: _gives(name, node)), True
@@ -225,6 +228,23 @@ def _succeeded(name: str) -> Node:
 def _gives(name: str, node: Node) -> Node:
     """Return that a step's output is the value of an expression, which it holds as an operand."""
     return Call("_==_", (Select(Select(Var("steps"), name), "output"), node))
+
+
+def _is_kept(facts: StepFacts, node: Node) -> bool:
+    """Tell whether who reads a step's output sees the very value of its expression.
+
+    Outputs are JSON: an instant or a span of time is read as its text, an unsigned number as a
+    plain one.
+    """
+    checked = facts.expressions.get("expression")
+    result = checked.result if checked is not None else True
+    plain = isinstance(result, dict) and result.get("type") in _PLAIN
+    other = _UNSIGNED if plain else _UNSIGNED | _TIMES
+    return not any(
+        (isinstance(each, Call) and each.function in other)
+        or (isinstance(each, Const) and each.kind in other)
+        for each in walk(node)
+    )
 
 
 def _mends_guard(handler: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dagflow.compiler.graph.build import Graphs
@@ -15,8 +15,22 @@ from dagflow.core.findings import Related
 from dagflow.core.records import dataclass
 from dagflow.core.steps.switch import Switch
 from dagflow.core.values import JsonObject, JsonValue, canonical
-from dagflow.expr.ast import Node, Path, to_json, without_places
+from dagflow.expr.ast import (
+    Call,
+    Const,
+    Let,
+    Loop,
+    Node,
+    Path,
+    Var,
+    children,
+    to_json,
+    walk,
+    without_places,
+)
 from dagflow.expr.reads import paths_of
+
+ROOTS: Final = frozenset({"inputs", "steps", "run"})
 
 MOST_SHOWN: Final = 4
 """More values than this are left to the witness."""
@@ -70,12 +84,18 @@ class Claims:
             loop, ((node, True), *conditions), inner=True
         )
 
-    def fails(self, facts: StepFacts, node: Node) -> Verdict:
-        """Tell whether an expression of a step can be an error where it is evaluated."""
+    def fails(self, facts: StepFacts, node: Node, part: Node | None = None) -> Verdict:
+        """Tell whether an expression of a step can be an error where it is evaluated.
+
+        With a `part` of it, by that operation: its operands have values, and it has none.
+        """
         is_guard = node is guards.ast_of(facts, "when")
         above = self.above.ready if is_guard else self.above.running
         conditions = self._near(facts, [node], above(facts.path))
-        return self.prover.fails(facts, node, conditions)
+        whole = self.prover.fails(facts, node, above=conditions)
+        if whole.kind != "sometimes" or part is None or part is node or not _is_closed(part):
+            return whole
+        return self.prover.fails(facts, node, part, above=(*conditions, *_have_values(part)))
 
     def contradict(self, facts: StepFacts) -> tuple[str, ...] | None:
         """Return the steps above a step whose conditions can surely not hold all at once.
@@ -199,6 +219,21 @@ def conditions(facts: StepFacts) -> tuple[Node | None, ...] | None:
         for node, branch in zip(found, body.branches, strict=True)
     )
     return tuple(found) if known else None
+
+
+def _is_closed(part: Node) -> bool:
+    """Tell whether a part of an expression reads nothing that the expression names itself."""
+    own = {each.var for each in walk(part) if isinstance(each, Loop)}
+    own |= {each.name for each in walk(part) if isinstance(each, Let)}
+    names = {each.name for each in walk(part) if isinstance(each, Var)}
+    return names - own <= ROOTS
+
+
+def _have_values(part: Node) -> Iterator[Asked]:
+    """Yield that the operands of an operation are no errors."""
+    for operand in children(part):
+        if not isinstance(operand, Const):
+            yield Call("_==_", (operand, operand)), True
 
 
 def _outcome(facts: StepFacts, name: str, *, wanted: bool) -> tuple[Asked, ...]:

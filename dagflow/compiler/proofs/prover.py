@@ -148,9 +148,9 @@ class Prover:
         self._left -= spent
         return found
 
-    def fails(self, facts: StepFacts, node: Node, above: Sequence[Asked]) -> Verdict:
-        """Tell whether an expression can be an error where the others come out so."""
-        return self._solved(facts.block, above, failing=node)
+    def fails(self, facts: StepFacts, *nodes: Node, above: Sequence[Asked]) -> Verdict:
+        """Tell whether expressions can all be errors where the others come out so."""
+        return self._solved(facts.block, above, failing=nodes)
 
     def witness(self, facts: StepFacts | None, verdict: Verdict) -> JsonValue:
         """Return the values of a verdict with all that such values must hold besides."""
@@ -168,8 +168,10 @@ class Prover:
             pass  # what is read is there; the rest is the reader's to choose
         return found
 
-    def _solved(self, block: str, asked: Sequence[Asked], failing: Node | None = None) -> Verdict:
-        nodes = [node for node, _ in asked] + ([failing] if failing is not None else [])
+    def _solved(
+        self, block: str, asked: Sequence[Asked], failing: tuple[Node, ...] = ()
+    ) -> Verdict:
+        nodes = [*(node for node, _ in asked), *failing]
         types = self._types(block, nodes)
         key = _question(asked, types, failing)
         if key not in self._known:
@@ -180,7 +182,7 @@ class Prover:
         self,
         key: bytes,
         asked: Sequence[Asked],
-        failing: Node | None,
+        failing: tuple[Node, ...],
         types: dict[str, Schema],
     ) -> Verdict:
         if self._left <= 0:
@@ -188,8 +190,7 @@ class Prover:
         from dagflow.compiler.proofs.solver.query import EFFORT, Claim, ask
 
         claims = [Claim(node, wanted) for node, wanted in asked]
-        if failing is not None:
-            claims.append(Claim(failing, "error"))
+        claims += [Claim(node, "error") for node in failing]
         effort = min(EFFORT, self._left)
         question = (key, self._memory.number(types), effort)
         found: Answer = self._memory.recall(
@@ -230,12 +231,12 @@ class Prover:
 
 
 def _question(
-    asked: Sequence[Asked], types: Mapping[str, Schema], failing: Node | None = None
+    asked: Sequence[Asked], types: Mapping[str, Schema], failing: tuple[Node, ...] = ()
 ) -> bytes:
     """Return what a question says, wherever it stands."""
     return canonical([
         [[without_places(to_json(node)), wanted] for node, wanted in asked],
-        None if failing is None else without_places(to_json(failing)),
+        [without_places(to_json(node)) for node in failing],
         dict(types),
     ])  # fmt: skip
 

@@ -26,6 +26,7 @@ from dagflow.core.words import nearest
 from dagflow.core.workflow import Workflow
 from dagflow.expr import Checked, Problem, Scope, Segment, check, parse_template, step_view
 from dagflow.expr.ast import Node as ExpressionNode
+from dagflow.expr.ast import walk
 
 WRITABLE: Final[Schema] = {"type": ["string", "integer", "number", "boolean"]}
 """What can be written into a text as it is."""
@@ -342,7 +343,10 @@ def _warning(
 ) -> None:
     place = _place(spot, node, offset + problem.offset, problem.length)
     fault = spot.made(problem.kind, place, problem.message, problem.help)
-    spot.desk.faults.append(replace(fault, severity="warning", about=whole))
+    at = (problem.offset, problem.offset + problem.length)
+    parts = () if whole is None else walk(whole)
+    part = next((each for each in parts if getattr(each, "at", None) == at), None)
+    spot.desk.faults.append(replace(fault, severity="warning", about=whole, part=part))
 
 
 def _place(spot: Spot, node: Scalar, offset: int, length: int) -> Span:

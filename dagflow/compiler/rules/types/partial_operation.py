@@ -17,7 +17,8 @@ def partial_operation(checks: Checks) -> Iterator[Violation]:
     """A division, an index or a conversion has no value for some of what it may be given.
 
     Then the step fails, with class `expression` (`guard` in a condition). What the step's own
-    guard and those above it exclude can't happen, and is not told.
+    guard and those above it exclude can't happen, and is not told; where that can't be decided, it
+    is a note.
 
     Bad:
 
@@ -60,6 +61,8 @@ def _judged(claims: Claims, fault: Fault, checks: Checks) -> Iterator[Violation]
     if facts is None or fault.about is None:
         yield told
         return
-    fails = claims.fails(facts, fault.about)
-    if fails.kind != "never":
+    fails = claims.fails(facts, fault.about, fault.part)
+    if fails.kind == "unknown":
+        yield replace(told, severity=Severity.NOTE)
+    elif fails.kind != "never":
         yield replace(told, witness=claims.prover.witness(facts, fails))
