@@ -11,6 +11,7 @@ from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.core.words import listed
 from dagflow.expr.fields import element, field, known_names
+from dagflow.expr.formats import has_format, is_monotonic, with_words
 from dagflow.expr.sample import samples
 from dagflow.expr.schema import unusable, validate
 from dagflow.expr.types import Type, closed, of_schema, values_of
@@ -47,9 +48,20 @@ def fits(producer: Schema, consumer: Schema) -> Verdict:
         return "yes"
     if len(a) + len(b) > MAX_BYTES:
         return "unknown"
-    if _covered(a, b):
+    if _covered(a, b) and _has_its_formats(a, b):
         return "yes"
     return "unknown" if _witness(a, b) is None else "no"
+
+
+@lru_cache(maxsize=1024)
+def _has_its_formats(producer: bytes, consumer: bytes) -> bool:
+    """Tell whether what the producer gives surely has the formats that the consumer asks for."""
+    given, wanted = json.loads(producer), json.loads(consumer)
+    if not has_format(wanted):
+        return True
+    if not is_monotonic(given) or not is_monotonic(wanted):
+        return False
+    return _covered(canonical(with_words(given)), canonical(with_words(wanted)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Nothing is ever fetched: a `$ref` out of the schema is refused. Patterns run in linear time, and
 those that need more (look-around, back references) are refused when the schema is compiled.
-`format` is an annotation. Schemas are compiled once and kept.
+The formats of `validators.FORMATS` are checked. Schemas are compiled once and kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, cast
 
 from dagflow.core.errors import UsageError
 from dagflow.core.pointers import under
@@ -18,7 +19,10 @@ from dagflow.core.records import dataclass
 from dagflow.core.values import JsonObject, JsonValue, Schema, canonical
 from dagflow.expr.fields import element, field
 from dagflow.expr.types import Type, of_schema, resolve
-from dagflow.expr.validators import SchemaError, Validator, compiled
+from dagflow.expr.validators import FORMATS, SchemaError, Validator, compiled
+
+if TYPE_CHECKING:
+    from jsonschema import FormatChecker  # it takes long to load, and few values are explained
 
 MAX_EXPLAINED = 20_000
 _MAX_ERRORS = 100
@@ -67,6 +71,22 @@ def explain(schema: Schema, value: JsonValue) -> Violation | None:
     return _best(schema, value) or violation
 
 
+@lru_cache(maxsize=1)
+def _format_checker() -> FormatChecker:
+    """Return what judges formats as `validate` does."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    for name in sorted(FORMATS):
+        judge = compiled({"format": name})
+        checker.checks(name)(partial(_is_valid, judge))
+    return checker
+
+
+def _is_valid(judge: Validator, value: object) -> bool:
+    return judge.is_valid(cast("JsonValue", value))
+
+
 def _best(schema: Schema, value: JsonValue) -> Violation | None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -74,7 +94,9 @@ def _best(schema: Schema, value: JsonValue) -> Violation | None:
     from referencing.exceptions import Unresolvable
 
     try:
-        checker = Draft202012Validator(schema, registry=Registry())
+        checker = Draft202012Validator(
+            schema, registry=Registry(), format_checker=_format_checker()
+        )
         error = best_match(checker.iter_errors(value))
     except (Unresolvable, RecursionError):
         return None

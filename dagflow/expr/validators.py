@@ -1,7 +1,8 @@
 """Compiled JSON Schemas: the one place that says how a schema is taken.
 
-Draft 2020-12, `format` an annotation, nothing is ever fetched, and patterns match in linear time
-(no look-around, no back references). jsonschema-rs is loaded when the first schema is compiled.
+Draft 2020-12; the formats of `FORMATS` are checked, others are annotations; nothing is ever
+fetched, and patterns match in linear time (no look-around, no back references). jsonschema-rs is
+loaded when the first schema is compiled.
 """
 
 from __future__ import annotations
@@ -9,9 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from dagflow.core.values import JsonValue, Schema
+
+FORMATS: Final = frozenset(
+    {"uuid", "date", "time", "date-time", "duration", "ipv4", "ipv6", "json-pointer"}
+)
+"""The formats that a value must have: each says exactly which texts it takes. The compiler relies
+on them (instants can be read, such a text can carry no instructions)."""
+
+_NOTED: Final = (
+    "email", "idn-email", "hostname", "idn-hostname", "uri", "uri-reference", "iri",
+    "iri-reference", "uri-template", "relative-json-pointer", "regex",
+)  # fmt: skip
+"""Formats on which the world does not agree."""
 
 
 class SchemaError(Protocol):
@@ -51,12 +64,20 @@ def compiled(schema: Schema) -> Validator:
 
     try:
         validator: Validator = jsonschema_rs.Draft202012Validator(
-            schema, retriever=_closed, pattern_options=jsonschema_rs.RegexOptions()
+            schema,
+            retriever=_closed,
+            pattern_options=jsonschema_rs.RegexOptions(),
+            validate_formats=True,
+            formats=dict.fromkeys(_NOTED, _any),
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         first = str(error).strip().split("\n")[0]
         raise ValueError(re.sub(r"\s+", " ", first)) from None
     return validator
+
+
+def _any(_value: str) -> bool:
+    return True
 
 
 def _closed(uri: str) -> NoReturn:

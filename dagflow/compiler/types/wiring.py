@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from dagflow.compiler.model import Typed
 from dagflow.compiler.types.assignable import assignable
-from dagflow.compiler.types.excess import excess, is_size
+from dagflow.compiler.types.excess import excess, is_unsaid
 from dagflow.compiler.types.words import describe
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.node import Sequence as SequenceNode
@@ -122,7 +122,7 @@ def _leaf(typed: Typed, wanted: Schema, root: Schema, what: str) -> Iterator[Mis
     got, expected = describe(typed.schema), describe(wanted)
     if verdict == "fits":
         return
-    if verdict == "open" or (verdict == "bounds" and is_size(typed.schema, whole)):
+    if verdict == "open" or (verdict == "bounds" and is_unsaid(typed.schema, whole)):
         message = f"{_subject(what)}whether {got} is {expected} is checked at run time"
         yield Mismatch(span=typed.span, message=message, level="note")
         return

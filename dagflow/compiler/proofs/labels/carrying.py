@@ -7,11 +7,7 @@ from typing import Final
 
 from dagflow.core.values import JsonValue, Schema
 from dagflow.expr.types import MAX_REFERENCES, of_schema, resolve
-
-FORMATS: Final = frozenset(
-    {"uuid", "date", "time", "date-time", "duration", "ipv4", "ipv6", "json-pointer"}
-)
-"""Formats whose texts say nothing but what they are. A URI or an e-mail address says more."""
+from dagflow.expr.validators import FORMATS
 
 _SAFE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:")
 _QUANTIFIERS: Final = frozenset("*+?(){}|,")

@@ -153,7 +153,8 @@ def _timestamp(encoder: Encoder, node: Call, value: Shape) -> Sym | Shape | None
     if isinstance(value, Text) and encoder.logic.z3.is_string_value(value.term):
         nanos = _nanos(text_of(value.term))
         return None if nanos is None else Instant(encoder.logic.int(nanos))
-    return encoder.unknown(node, ("timestamp",))
+    sure = isinstance(value, Text) and value.is_instant
+    return encoder.variables.opaque(encoder.name_of(node), ("timestamp",), fails=not sure)
 
 
 def _nanos(text: str) -> int | None:

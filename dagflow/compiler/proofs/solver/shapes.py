@@ -54,9 +54,10 @@ class Double:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string of code points."""
+    """A string of code points. `is_instant`: it is surely an RFC 3339 instant."""
 
     term: Term
+    is_instant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

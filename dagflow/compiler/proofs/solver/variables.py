@@ -46,6 +46,12 @@ PLAIN: Final = 1_000
 _ANY: Final = ("null", "bool", "int", "number", "string", "list", "map")
 _FOREIGN: Final = ("timestamp", "duration")
 
+INSTANT: Final = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+    "([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$"
+)
+"""All RFC 3339 instants are like this."""
+
 
 @dataclass(slots=True)
 class Known:
@@ -207,7 +213,6 @@ class Variables:
         # no text of ours holds U+0000 or a half of a surrogate pair
         self.facts.append(z3.InRe(term, z3.Star(_characters(self.logic))))
         letters = z3.Range(self.logic.text("a"), self.logic.text("z"))
-        self.readable.append(z3.InRe(term, z3.Star(letters)))
         least, most = schema.get("minLength"), schema.get("maxLength")
         if isinstance(least, int):
             self._fact(when, z3.Length(term) >= least)
@@ -217,7 +222,13 @@ class Variables:
         language = to_z3(pattern, self.logic) if isinstance(pattern, str) else None
         if language is not None:
             self._fact(when, z3.InRe(term, language))
-        return Text(term)
+        is_instant = schema.get("format") == "date-time"
+        if is_instant:
+            self._fact(when, z3.InRe(term, to_z3(INSTANT, self.logic)))
+            self.readable.append(term == self.logic.text("2026-01-01T00:00:00Z"))
+        else:
+            self.readable.append(z3.InRe(term, z3.Star(letters)))
+        return Text(term, is_instant)
 
     def _items(self, known: Known, name: str, when: Formula) -> Shape:
         schema = known.type.schema if isinstance(known.type.schema, dict) else {}
