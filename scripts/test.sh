@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-beside=(tests/unit tests/property tests/rules tests/golden tests/docs)
+beside=(tests/unit tests/property tests/rules tests/golden tests/docs tests/corpus)
 pytest=(.venv/bin/pytest -q -m "${MARKS:-}" -o faulthandler_timeout="${STUCK:-180}")
 
 if [ $# -gt 0 ]; then

@@ -21,7 +21,7 @@ from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.follow import can_be
 from dagflow.compiler.proofs.guards import constant
 from dagflow.compiler.proofs.outcomes import NOTHING, Facts, at_least
-from dagflow.compiler.proofs.reach import BlockReach, Reach, needed
+from dagflow.compiler.proofs.reach import BlockReach, Reach, guarded, needed
 from dagflow.core.records import dataclass, replace
 
 Where: TypeAlias = Literal["step", "outputs", "finally", "compensate", "collect"]
@@ -256,9 +256,9 @@ def _skips(block: _Quiet, step: str) -> Iterator[_Case]:
         yield replace(case, facts=case.facts | only)
     if facts.step.when is not None and constant(facts, "when") is not True:
         text = f"{step!r} is skipped: its guard {facts.step.when.value!r} is false"
-        if block.fits(reach.ready[step]):
+        known = reach.ready[step] | guarded(reach, facts, wanted=False) | only
+        if block.fits(known):
             decided = (Decided(step, "when", wanted=False),)
-            known = reach.ready[step] | only
             yield _Case(facts=known, text=text, denied=step, decided=decided)
 
 

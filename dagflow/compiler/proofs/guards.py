@@ -305,12 +305,10 @@ def conjuncts(node: Node) -> Iterator[Node]:
             yield item
 
 
-def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
-    """Yield (step, status) for each state of another step that a step's guard insists on."""
+def tested(facts: StepFacts, *, wanted: bool) -> Iterator[tuple[str, str]]:
+    """Yield (step, status) for each state of another step without which a guard is not `wanted`."""
     node = ast_of(facts, "when")
-    if node is None:
-        return
-    for part in conjuncts(node):
+    for part in () if node is None else _insisted(node, wanted=wanted):
         term, test = _comparison(part) or (None, None)
         path = None if term is None else path_of(term)
         if (
@@ -318,7 +316,18 @@ def tested(facts: StepFacts) -> Iterator[tuple[str, str]]:
             and test is not None
             and len(path) == len(("steps", "name", "status"))
             and (path[0], path[2]) == ("steps", "status")
-            and test.operator == "=="
+            and test.operator == ("==" if wanted else "!=")
             and isinstance(test.value, str)
         ):
             yield sibling(facts.block, path[1]), test.value
+
+
+def _insisted(node: Node, *, wanted: bool) -> Iterator[Node]:
+    """Yield parts of a formula that must all be `wanted` for it to be so."""
+    if wanted:
+        yield from conjuncts(node)
+    elif isinstance(node, Call) and node.function == "_||_":
+        for part in node.args:
+            yield from _insisted(part, wanted=False)
+    else:
+        yield node

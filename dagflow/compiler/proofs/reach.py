@@ -144,7 +144,7 @@ def _step(
     for need in needs:
         ready |= reach.known(need, reach.outcomes.of[need].success)
     reach.waits[step], reach.ready[step] = waits, ready
-    reach.passed[step] = ready | _tests(reach, facts)
+    reach.passed[step] = ready | guarded(reach, facts, wanted=True)
     cause = _cause(graph, facts, reach, live, impossible)
     if cause is not None:
         reach.causes[step] = cause
@@ -158,10 +158,10 @@ def _taken(reach: BlockReach, edge: Edge) -> int:
     return reach.outcomes.of[edge.source].taken(edge)
 
 
-def _tests(reach: BlockReach, facts: StepFacts) -> Facts:
-    """Return what the guard's own tests of other steps' states say when it is true."""
+def guarded(reach: BlockReach, facts: StepFacts, *, wanted: bool) -> Facts:
+    """Return what the guard's own tests of other steps' states say when it is `wanted`."""
     found = NOTHING
-    for other, status in tested(facts):
+    for other, status in tested(facts, wanted=wanted):
         ends = reach.outcomes.of.get(other)
         if ends is not None and other in reach.possible:
             bits = {

@@ -28,6 +28,10 @@ CHARACTERS_A_TOKEN: Final = 4
 """About what one token stands for; less for rare words, so this errs on the side of silence."""
 
 
+ROUGHLY: Final = 1.2
+"""How far an estimate of tokens may be off: what is nearer is not told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
     """One thing wrong, in the top-level field it is in ("" for the whole)."""
@@ -47,7 +51,7 @@ def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
     found = [*_refused(schema), *_Walk(schema).part((schema,), _Place())]
     yield from found
     length = None if found else longest(schema)
-    if length is not None and length / CHARACTERS_A_TOKEN > max_tokens:
+    if length is not None and length / CHARACTERS_A_TOKEN > max_tokens * ROUGHLY:
         about = round(length / CHARACTERS_A_TOKEN)
         message = (
             f"the longest answer has about {length} characters ({about} tokens), and"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
-from dagflow.compiler.model import Model, StepFacts, Typed
+from dagflow.compiler.model import TOPS, Model, StepFacts, Typed
+from dagflow.compiler.names.scopes import item_names
 from dagflow.compiler.proofs.labels.carrying import carries
 from dagflow.compiler.proofs.labels.steps import Labels
 from dagflow.compiler.proofs.labels.trails import Label, Trails, is_outside, only
 from dagflow.compiler.proofs.reach import Reach
 from dagflow.core.node import Mapping as MappingNode
 from dagflow.core.records import dataclass
+from dagflow.core.steps.foreach import Foreach
 from dagflow.core.steps.llm import Llm
 from dagflow.expr.ast import Path
 
@@ -144,16 +146,38 @@ def _tool(facts: StepFacts) -> str:
 
 
 def approvals(model: Model, reach: Reach, facts: StepFacts) -> Iterator[StepFacts]:
-    """Yield the approvals that were surely given when a step becomes ready."""
-    for other in model.blocks[facts.block].of_kind("approve"):
-        if _is_given(reach, facts, other.path):
-            yield other
+    """Yield the approvals that were surely given when a step becomes ready, also around loops."""
+    here: StepFacts | None = facts
+    while here is not None:
+        for other in model.blocks[here.block].of_kind("approve"):
+            if _is_given(reach, here, other.path):
+                yield other
+        here = None if here.block in TOPS else model.find(here.block)
 
 
-def is_approved(reach: Reach, labels: Labels, piece: Taken) -> bool:
+def is_approved(model: Model, reach: Reach, labels: Labels, piece: Taken) -> bool:
     """Tell whether somebody who saw all that a piece reads has surely approved its step."""
-    shown = labels.showing(piece.facts.block, piece.paths)
-    return any(_is_given(reach, piece.facts, approval) for approval in sorted(shown))
+    here, paths = piece.facts, piece.paths
+    while True:
+        shown = labels.showing(here.block, paths)
+        if any(_is_given(reach, here, approval) for approval in sorted(shown)):
+            return True
+        around = None if here.block in TOPS else model.find(here.block)
+        if around is None:
+            return False
+        here, paths = around, outside(around, paths)
+
+
+def outside(loop: StepFacts, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return what paths read that stand inside of a loop, as it is seen around it."""
+    body, items = loop.step.body, loop.expressions.get("items")
+    if not isinstance(body, Foreach) or items is None:
+        return paths
+    item, index = item_names(body)
+    found = (
+        items.paths if path[0] == item else () if path[0] == index else (path,) for path in paths
+    )
+    return tuple(dict.fromkeys(path for many in found for path in many))
 
 
 def _is_given(reach: Reach, facts: StepFacts, approval: str) -> bool:

@@ -62,7 +62,7 @@ def _reached(model: Model, reach: Reach, labels: Labels) -> Iterator[ReachedText
 
 def _of_step(model: Model, reach: Reach, labels: Labels, facts: StepFacts) -> Iterator[ReachedText]:
     for piece in taken(labels, facts, is_input):
-        if is_approved(reach, labels, piece):
+        if is_approved(model, reach, labels, piece):
             continue
         asked = any(approvals(model, reach, facts))
         for label in piece.trails:

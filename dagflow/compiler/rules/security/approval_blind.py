@@ -11,6 +11,7 @@ from dagflow.compiler.proofs.labels.sinks import (
     comes_from_the_same_tool,
     decides,
     is_acting,
+    is_approved,
     taken,
 )
 from dagflow.compiler.proofs.labels.trails import worst
@@ -72,8 +73,7 @@ def approval_blind(checks: Checks) -> Iterator[Violation]:
             continue
         for piece in taken(labels, facts):
             is_own = comes_from_the_same_tool(labels, piece)
-            seen = labels.showing(facts.block, piece.paths)
-            shown = is_own or any(approval.path in seen for approval in asked)
+            shown = is_own or is_approved(model, reach, labels, piece)
             if not shown and decides(labels, piece) is None:
                 yield _violation(asked[-1], piece)
                 break

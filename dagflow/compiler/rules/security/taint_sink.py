@@ -141,7 +141,7 @@ def _labelled(checks: Checks, facts: StepFacts) -> Iterator[Violation]:
         trail = worst(piece.trails)
         if message is None or trail is None:
             continue
-        if is_approved(reach, labels, piece):
+        if is_approved(model, reach, labels, piece):
             continue
         yield Violation(
             span=piece.typed.span,
