@@ -186,6 +186,22 @@ def test_no_run_with_loops_comes_to_more_than_its_bounds(rng: Random, asks: bool
     held(text, {"n": flow.n, "xs": list(flow.xs)}, rng)
 
 
+BEHIND = """
+dagflow: 1
+name: behind
+inputs: {n: integer}
+steps:
+  first: {llm: {prompt: Count., max_tokens: 100}}
+  never: {after: [{step: first, on: skipped}], llm: {prompt: Count., max_tokens: 100}}
+  last: {after: [first, {step: never, on: done}], llm: {prompt: Count., max_tokens: 100}}
+outputs: {}
+"""
+
+
+def test_step_that_waits_for_a_skipped_one_to_be_done_counts() -> None:
+    assert compiled(BEHIND).report.bounds.tokens == 200
+
+
 PARALLEL = """
 dagflow: 1
 name: parallel

@@ -55,7 +55,7 @@ def _is_every(block: BlockGraph, step: str) -> bool:
 def _endings(block: BlockGraph, facts: Mapping[str, StepFacts]) -> dict[str, frozenset[Label]]:
     found = dict.fromkeys(block.order, _PLAIN)
     for edge in block.edges():
-        if edge.branches or set(edge.on) & {"failure", "goto", "skipped"}:
+        if edge.branches or set(edge.on) & {"failure", "goto", "skipped", "done"}:
             body = facts[edge.source].step.body
             ways = range(len(body.branches)) if isinstance(body, Switch) else ()
             found[edge.source] = _ALL | frozenset(ways)
