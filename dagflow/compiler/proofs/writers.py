@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from operator import or_
 from typing import Final
 
@@ -12,14 +12,17 @@ from dagflow.compiler.graph.build import BlockGraph, Graphs
 from dagflow.compiler.model import Model, StepFacts, Typed
 from dagflow.compiler.proofs.claims import Claims
 from dagflow.compiler.proofs.follow import can_be
-from dagflow.compiler.proofs.outcomes import Facts
-from dagflow.compiler.proofs.reach import BlockReach, Reach
+from dagflow.compiler.proofs.outcomes import NOTHING, Facts
+from dagflow.compiler.proofs.reach import BlockReach, Reach, needed
 from dagflow.core.plan import Evaluated, Expression, Joined, Listed, Literal_, Value, expressions_in
 from dagflow.core.records import dataclass
 from dagflow.core.steps.foreach import Foreach
 from dagflow.core.tool import Operation
 from dagflow.core.values import JsonValue, canonical
 from dagflow.expr.ast import without_places
+
+MOST_WAYS: Final = 36
+"""Pairs of ways to two steps that are gone through one by one."""
 
 WRITING: Final = frozenset({"PUT", "PATCH", "DELETE"})
 """The methods that change what their address names, so that of two the last one wins."""
@@ -106,9 +109,20 @@ def may_run_together(
         return False
     if one.path in ancestors(graph, two.path) or two.path in ancestors(graph, one.path):
         return False
-    return can_be(
-        graph, block, block.passed[one.path] | block.passed[two.path] | _ran(block, one, two)
-    )
+    both = block.passed[one.path] | block.passed[two.path] | _ran(block, one, two)
+    ways = list(product(_ways(graph, block, one), _ways(graph, block, two)))
+    if len(ways) > MOST_WAYS:
+        return can_be(graph, block, both)
+    return any(can_be(graph, block, both | first | second) for first, second in ways)
+
+
+def _ways(graph: BlockGraph, block: BlockReach, facts: StepFacts) -> list[Facts]:
+    """Return what each edge says by which a step may come to run; of a join of all, nothing."""
+    edges = graph.incoming.get(facts.path, ())
+    if len(edges) < 2 or needed(graph.join(facts.path), len(edges)) > 1:  # noqa: PLR2004  # a choice
+        return [NOTHING]
+    taken = ((edge.source, block.outcomes.of[edge.source].taken(edge)) for edge in edges)
+    return [block.known(source, bits) for source, bits in taken]
 
 
 def _ran(block: BlockReach, *several: StepFacts) -> Facts:

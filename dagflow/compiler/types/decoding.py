@@ -41,6 +41,7 @@ class Trouble:
     help: str = ""
     is_error: bool = False
     bound: bool = False
+    is_rare: bool = False
 
 
 def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
@@ -57,7 +58,8 @@ def troubles(schema: Schema, max_tokens: int) -> Iterator[Trouble]:
             f"the longest answer has about {length} characters ({about} tokens), and"
             f" `max_tokens` is {max_tokens}: it may be cut"
         )
-        yield Trouble(field="", message=message, help="raise `max_tokens`, or tighten the bounds")
+        help_ = "raise `max_tokens`, or tighten the bounds"
+        yield Trouble(field="", message=message, help=help_, is_rare=True)
 
 
 def _refused(schema: Schema) -> Iterator[Trouble]:

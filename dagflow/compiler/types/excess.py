@@ -27,22 +27,24 @@ def is_unsaid(given: Schema, wanted: Schema) -> bool:
 
 
 def excess(typed: Typed, wanted: Schema) -> Node | None:
-    """Return an expression that is true of just the values that are given and not taken.
+    """Return an expression that is true of the values that are given and not taken.
 
-    None where no expression can tell them, or where what is given is made of several.
+    Sizes and formats of which nothing is said are left to the run. None where no expression can
+    tell them, or where what is given is made of several.
     """
     if not isinstance(typed.value, Evaluated) or len(typed.checked) != 1:
         return None
     node, given = typed.checked[0].node, typed.schema
     if node is None or not isinstance(given, dict) or not isinstance(wanted, dict):
         return None
-    limits: JsonObject = {key: wanted[key] for key in _TESTS if key in wanted}
+    limits: JsonObject = {key: wanted[key] for key in (*_TESTS, "format") if key in wanted}
     kinds = given.get("type")
     if isinstance(kinds, list) and "null" in kinds and not _takes_null(wanted):
         limits["type"] = [kind for kind in kinds if kind != "null"]
     if not limits or fits({**given, **limits}, wanted) != "yes":
         return None
-    tests = list(_tests(node, limits, given))
+    told = {key: limit for key, limit in limits.items() if key not in UNSAID - given.keys()}
+    tests = list(_tests(node, told, given))
     return reduce(lambda one, two: Call("_||_", (one, two)), tests) if tests else None
 
 

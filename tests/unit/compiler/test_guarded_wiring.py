@@ -81,3 +81,10 @@ def test_size_of_which_nothing_is_said_is_checked_when_it_runs() -> None:
 
     assert severity is Severity.NOTE
     assert "checked at run time" in message
+
+
+def test_null_that_a_guard_excludes_is_not_given_though_nothing_is_said_of_the_size() -> None:
+    given = 'name: "${{ inputs.maybe }}"'
+
+    assert told(call(given)) != []
+    assert told(call(given, "inputs.maybe != null && inputs.maybe != ''")) == []

@@ -85,10 +85,17 @@ def _step(facts: StepFacts) -> Iterator[Violation]:
             span=span,
             message=trouble.message,
             step=facts.path,
-            severity=Severity.ERROR if trouble.is_error else Severity.WARNING,
+            severity=_severity(trouble),
             help=trouble.help,
             fixes=fixes,
         )
+
+
+def _severity(trouble: Trouble) -> Severity:
+    """Return how bad a trouble is; hardly any answer is as long as it may be."""
+    if trouble.is_error:
+        return Severity.ERROR
+    return Severity.NOTE if trouble.is_rare else Severity.WARNING
 
 
 def _place(facts: StepFacts, trouble: Trouble) -> tuple[Span, tuple[Fix, ...]]:
