@@ -127,5 +127,6 @@ def _take_back(engine: Engine, leases: Sequence[Lease]) -> tuple[Step, ...]:
     lost = [lease for lease in leases if is_lost(lease, now)]
     for lease in lost:
         _log.info("lease_lost run_id=%s step=%s worker=%s", lease.run_id, lease.path, lease.worker)
+        engine.fresh(lease.run_id)  # on a view from before the claim there is nothing to lose
         engine.handle(lease.run_id, LoseLease(path=lease.path, token=lease.token))
     return tuple((lease.run_id, lease.path) for lease in lost)
